@@ -1,0 +1,32 @@
+"""The causes' pages, made from `feedline.causes` while mkdocs builds.
+
+An mkdocs hook: nothing that it makes is written into the repository. A cause's
+page is its module's docstring, the text that `feedline explain CAUSE` prints.
+"""
+
+from __future__ import annotations
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from feedline import causes
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    known = causes.all()
+    rows = ["# Causes", "", f"feedline knows {len(known)} causes of slowness.", ""]
+    for name, cause in sorted(known.items()):
+        rows.append(f"- [`{name}`](causes/{name}.md): {cause.title}")
+        files.append(_page(config, f"causes/{name}.md", page(cause)))
+    files.append(_page(config, "causes.md", "\n".join([*rows, ""])))
+    return files
+
+
+def page(cause: causes.Cause) -> str:
+    """The docstring with its first line, the title, as a heading's text."""
+    body = cause.page.removeprefix(cause.title).lstrip("\n")
+    return f"# {cause.name}\n\n**{cause.title}.**\n\n{body}\n"
+
+
+def _page(config: MkDocsConfig, path: str, text: str) -> File:
+    return File.generated(config, path, content=text)

@@ -1,0 +1,46 @@
+"""Images in memory, augmented one after another while the model waits.
+
+What is wrong: `map(augment)` runs on one core. TensorFlow would spread a plain
+function over the cores by itself, but not this one: it draws random numbers,
+and TensorFlow leaves such functions alone. The model needs a fraction of the
+time that the augmentation takes.
+
+Cause: serial-map
+Bound: input
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+IMAGES = 4_000
+SIDE = 128
+CROP = 64
+
+
+def augment(image, label):
+    image = tf.cast(image, tf.float32) / 255.0
+    image = tf.image.random_brightness(image, max_delta=0.2)
+    image = tf.image.random_contrast(image, lower=0.8, upper=1.2)
+    image = tf.image.random_saturation(image, lower=0.8, upper=1.2)
+    image = tf.image.random_flip_left_right(image)
+    image = tf.image.random_crop(image, [CROP, CROP, 3])
+    return image, label
+
+
+rng = np.random.default_rng(0)
+images = rng.integers(0, 256, size=(IMAGES, SIDE, SIDE, 3), dtype=np.uint8)
+labels = rng.integers(0, 10, size=IMAGES)
+
+dataset = tf.data.Dataset.from_tensor_slices((images, labels))
+dataset = dataset.map(augment).batch(32).repeat()
+
+model = keras.Sequential(
+    [
+        keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+        keras.layers.GlobalAveragePooling2D(),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+model.fit(dataset, steps_per_epoch=250, epochs=4, verbose=2)

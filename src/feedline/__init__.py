@@ -1,0 +1,37 @@
+"""Why a TensorFlow training job is slow, proved by experiment.
+
+The public names, loaded when first used: `import feedline` imports neither
+TensorFlow nor NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from feedline.errors import FeedlineError as FeedlineError
+    from feedline.report.report import Report as Report
+    from feedline.session import why as why
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "FeedlineError": "feedline.errors",
+    "Report": "feedline.report.report",
+    "why": "feedline.session",
+}
+
+__all__ = ["FeedlineError", "Report", "__version__", "why"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'feedline' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

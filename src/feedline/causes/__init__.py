@@ -1,0 +1,106 @@
+"""Why a job is slow: one file per cause, found here by its presence.
+
+A cause's file holds its page (the module docstring), the names of its fixes
+(`FIXES`) and `detect(job, measured)`. It may also say
+
+    FACT = True         reported however little it costs: a fault of correctness,
+                        or a fact that no experiment here can price
+    LAST_RESORT = True  its cure asks for a larger machine or another training;
+                        on a tie every other cause goes first
+
+A file without `detect` (`finding`, `look`) is not a cause. Nothing here touches
+TensorFlow or the file system: a job and its measurement come in as plain data.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import math
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import steady
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
+
+__all__ = ["Cause", "Finding", "all", "diagnose"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One known reason for slowness; `page` is markdown, `title` its first line."""
+
+    name: str
+    title: str
+    page: str
+    fixes: tuple[str, ...]
+    detect: Callable[[Job, Measurement], Iterable[Finding]]
+    fact: bool = False
+    last_resort: bool = False
+
+
+@cache
+def all() -> Mapping[str, Cause]:  # noqa: A001 - read as `causes.all()`
+    """Every cause by its name, in the order of the alphabet."""
+    causes = {}
+    for found in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{found.name}")
+        if not hasattr(module, "detect"):
+            continue
+        page = inspect.cleandoc(module.__doc__ or "")
+        causes[found.name.replace("_", "-")] = Cause(
+            name=found.name.replace("_", "-"),
+            title=page.partition("\n")[0],
+            page=page,
+            fixes=module.FIXES,
+            detect=module.detect,
+            fact=getattr(module, "FACT", False),
+            last_resort=getattr(module, "LAST_RESORT", False),
+        )
+    return MappingProxyType(dict(sorted(causes.items())))
+
+
+def diagnose(job: Job, measured: Measurement) -> tuple[Finding, ...]:
+    """What is wrong with this job, the most expensive first.
+
+    What costs less than the noise of the observed step is not told: nobody
+    could see whether its fix helped.
+    """
+    causes = all()
+    noise = _noise(measured)
+    measured = steady(job, measured)
+    findings = [
+        finding
+        for cause in causes.values()
+        for finding in _detect(cause, job, measured)
+        if cause.fact or (finding.cost_ms > 0 and finding.cost_ms >= noise)
+    ]
+
+    def rank(finding: Finding) -> tuple[float, bool, str]:
+        cause = causes[finding.cause]
+        return (-round(finding.cost_ms, 6), cause.last_resort, cause.name)
+
+    return tuple(sorted(findings, key=rank))
+
+
+def _noise(measured: Measurement) -> float:
+    observed = measured.step.observed
+    return max(0.02 * observed.value, (observed.high - observed.low) / 2)
+
+
+def _detect(cause: Cause, job: Job, measured: Measurement) -> list[Finding]:
+    """One broken cause must not cost the user the verdict of all the others."""
+    try:
+        findings = list(cause.detect(job, measured))
+    except Exception:
+        log.exception("the cause %s failed and is left out", cause.name)
+        return []
+    return [finding for finding in findings if math.isfinite(finding.cost_ms)]

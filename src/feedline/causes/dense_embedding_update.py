@@ -1,0 +1,64 @@
+"""The optimizer rewrites a whole embedding table for a few rows of it
+
+## What it is
+
+A batch looks up a few thousand rows of an embedding table, but the optimizer
+updates all of them: it decays the moments of every row, or turns the sparse
+gradient into one as large as the table.
+
+## Why it is slow
+
+The time grows with the vocabulary and not with the batch. Adam reads and writes
+the table and its two moments in every step; at 500,000 words of 100 numbers that
+is 600 MB of memory each way, and it takes a hundred times as long as the rest of
+the step. The input pipeline is often blamed for it.
+
+## Example
+
+```python
+model = tf.keras.Sequential([
+    tf.keras.layers.Embedding(500_000, 100),
+    tf.keras.layers.GlobalAveragePooling1D(),
+    tf.keras.layers.Dense(1),
+])
+model.compile(optimizer="adam", loss="mse")
+```
+
+## Use instead
+
+```python
+gradient = tape.gradient(loss, table)  # tf.IndexedSlices: the rows of the batch
+step = tf.IndexedSlices(rate * gradient.values, gradient.indices)
+table.scatter_sub(step)  # SGD; for Adam the same with its moments
+```
+
+## Fix
+
+- `row-sparse-embedding` (exact for SGD and Adagrad; numeric for Adam and
+  momentum): only the rows of the batch are updated. Adam and momentum would also
+  go on moving rows that a batch does not touch; lazily, they wait until it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import in_step, ms
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
+
+FIXES: tuple[str, ...] = ("row-sparse-embedding",)
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    for table in measured.tables:
+        cost = in_step(measured, table.update - table.update_touched_only)
+        evidence = (
+            f"{table.optimizer} rewrites all {table.rows:,} rows of {table.name} "
+            f"({table.dim:,} numbers each) in {ms(table.update)} per step, for the "
+            f"{table.touched:,} that a batch touches; these alone take "
+            f"{ms(table.update_touched_only)}."
+        )
+        where = table.where or job.step_where or job.where
+        yield Finding("dense-embedding-update", cost, evidence, where, FIXES)

@@ -1,0 +1,70 @@
+"""The step runs operation by operation from Python
+
+## What it is
+
+The training step is not compiled into a graph: a custom loop without
+`tf.function`, or a Keras model compiled with `run_eagerly=True`.
+
+## Why it is slow
+
+Python starts every single operation, forward, backward and in the optimizer:
+hundreds or thousands of calls a step, of ten microseconds and more each. Nothing
+runs in parallel, nothing is fused, and an accelerator waits between any two.
+
+## Example
+
+```python
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+## Use instead
+
+```python
+@tf.function
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+## Fix
+
+- `compile-step` (exact): the same operations as one graph. Python in the step,
+  such as `print`, then runs only while tracing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import in_step, launching, ms, tried
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
+
+FIXES: tuple[str, ...] = ("compile-step",)
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    compiled = tried(measured, "step:compiled")
+    if not job.eager:
+        return
+    if compiled is not None:
+        cost = in_step(measured, compiled.gain)
+        evidence = (
+            f"The step takes {ms(compiled.before.value)} run from Python and "
+            f"{ms(compiled.after.value)} as one graph."
+        )
+    else:
+        cost = launching(measured)
+        evidence = (
+            f"Of the {ms(measured.step.ceiling.value)} of a step {ms(cost)} do not "
+            "depend on the batch: Python starting one operation after the other."
+        )
+    where = job.step_where or job.where
+    yield Finding("eager-step", cost, evidence, where, FIXES)

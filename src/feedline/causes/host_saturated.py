@@ -1,0 +1,85 @@
+"""The input needs more CPU than this machine has
+
+## What it is
+
+All the work of the pipeline, spread perfectly over all cores, still takes longer
+than the training step. No arrangement of stages and no number of threads can
+feed this step from this machine.
+
+## Why it is slow
+
+The cores are busy all the time and the step waits for them. What helps is less
+work (a cache, work done once and written to disk, work moved to the device) or
+more cores.
+
+## Example
+
+```python
+dataset = files.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+dataset = dataset.batch(256).prefetch(tf.data.AUTOTUNE)
+```
+
+## Use instead
+
+```python
+dataset = files.map(decode, num_parallel_calls=tf.data.AUTOTUNE).batch(256)
+dataset = dataset.apply(
+    tf.data.experimental.service.distribute("distributed_epoch", "grpc://cpu-host:5000")
+)
+```
+
+## Fix
+
+- `workers` (advice): `tf.data` service on further machines, with the number of
+  cores that the evidence gives. The order of elements changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import PREFETCH, ms, one_interpreter, seen, waiting
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement, StageCost
+from feedline.measure.predict import predict_step, saving
+
+FIXES: tuple[str, ...] = ("workers",)
+LAST_RESORT = True
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    cores, ceiling = max(1, measured.machine.cores), measured.step.ceiling.value
+    cpu = measured.step.cpu or 0.0
+    measured = one_interpreter(job, measured)
+    work = sum(each.cost.ms_per_batch for each in seen(job, measured))
+    beyond = work / cores - max(ceiling, cpu / cores)
+    excess = (
+        predict_step(measured.stages, ceiling_ms=ceiling, step_cpu_ms=cpu, cores=cores)
+        - ceiling
+    )
+    if job.pipeline is None or beyond <= 0 or excess <= 0:
+        return
+    # The part of the wait that even perfect parallelism leaves: scaled to what was
+    # observed just as `saving` is, so that it can be compared with its findings.
+    # Where spreading the work gains about as much, that comes first.
+    remains = min(beyond, waiting(measured) * min(1.0, beyond / excess))
+    spread = saving(measured, _spread(measured, cores))
+    spread -= saving(measured, (*measured.stages, PREFETCH))
+    if spread > remains / 2:
+        remains = min(remains, spread)
+    evidence = (
+        f"The input needs {ms(work)} of CPU per step, {ms(work / cores)} on "
+        f"{cores} cores at best, and the step takes {ms(ceiling)}; to keep up it needs "
+        f"about {math.ceil((work + cpu) / max(ceiling, 1e-3)):,} cores."
+    )
+    where = job.pipeline.root.where or job.where
+    yield Finding("host-saturated", remains, evidence, where, FIXES)
+
+
+def _spread(measured: Measurement, cores: int) -> tuple[StageCost, ...]:
+    return tuple(
+        replace(each, parallelism=cores, asynchronous=True) for each in measured.stages
+    )

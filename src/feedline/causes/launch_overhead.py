@@ -1,0 +1,69 @@
+"""Starting a step takes longer than computing it
+
+## What it is
+
+A step so small that the time goes into calling it: Python prepares the call,
+TensorFlow checks its inputs and schedules the operations, results are wrapped,
+the progress bar and the callbacks have their turn.
+
+## Why it is slow
+
+That price is paid for every step, whatever it computes, and the cores or the
+device that compute have nothing to do meanwhile. Several steps in one call pay
+it once.
+
+## Example
+
+```python
+model.compile(optimizer="adam", loss="mse")
+model.fit(dataset, epochs=10)
+```
+
+## Use instead
+
+```python
+model.compile(optimizer="adam", loss="mse", steps_per_execution=16)
+model.fit(dataset, epochs=10)
+```
+
+## Fix
+
+- `steps-per-execution` (exact): the same steps in the same order; callbacks see
+  every sixteenth of them. In a loop of your own, loop over the batches inside the
+  `tf.function`.
+- `jit-compile` (numeric): XLA fuses small operations into few; sums are rounded
+  in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import batch_callbacks, in_step, launching, ms, tried
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
+
+FIXES: tuple[str, ...] = ("steps-per-execution", "jit-compile")
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    several, step = tried(measured, "step:steps-per-execution"), measured.step
+    if job.eager:
+        return  # compiling the step comes first
+    if several is not None:
+        # Between two calls `fit` does things of its own, and then once for 16 steps.
+        around = 0.0 if batch_callbacks(job) else step.host_work
+        cost = in_step(measured, several.gain + around * 15 / 16)
+        evidence = (
+            f"A step takes {ms(several.before.value + around)} when it is called alone "
+            f"and {ms(several.after.value + around / 16)} when 16 go in one call."
+        )
+        yield Finding("launch-overhead", cost, evidence, job.where, FIXES)
+    elif job.kind != "function" and job.steps_per_execution == 1 and job.replicas == 1:
+        cost = launching(measured)
+        evidence = (
+            f"Of the {ms(step.ceiling.value)} of a step {ms(cost)} do not depend on "
+            "the batch: starting it takes longer than computing it."
+        )
+        yield Finding("launch-overhead", cost, evidence, job.where, FIXES)

@@ -1,0 +1,131 @@
+"""The same elements are computed again in every epoch
+
+## What it is
+
+The front part of the pipeline reads, decodes or parses, always with the same
+result, and no `cache` keeps that result; or a `cache` stands too early, so that
+the expensive work comes after it.
+
+## Why it is slow
+
+From the second epoch on, all that CPU time buys nothing that was not there
+before. The best place for a cache is as near the end as possible, but before
+the first stage that draws random numbers or shuffles: what is random must stay
+random in every epoch.
+
+## Example
+
+```python
+dataset = tf.data.TFRecordDataset(files).cache().map(parse_and_decode)
+dataset = dataset.shuffle(1000).map(augment).batch(32)
+```
+
+## Use instead
+
+```python
+dataset = tf.data.TFRecordDataset(files).map(parse_and_decode).cache()
+dataset = dataset.shuffle(1000).map(augment).batch(32)
+```
+
+## Fix
+
+- `cache` (exact): in memory where the elements fit into half of what is free,
+  else in a file on a local disk. The first epoch is as slow as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import (
+    Seen,
+    ms,
+    passes,
+    seen,
+    size,
+    steps_per_pass,
+    upstream,
+    varies,
+    without,
+)
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement, StageCost
+from feedline.measure.predict import saving
+
+FIXES: tuple[str, ...] = ("cache",)
+
+# What a cache cannot stand behind: data that differs each time, that may differ
+# (the user's Python, a stage we do not know), or that was multiplied already.
+_BLOCKS = ("repeat", "opaque", "py_dataset", "distribute", "copy_to_device")
+# Handing on what lies in memory anyway; a cache would only copy it.
+_PLUMBING = (
+    *("from_tensor_slices", "from_tensors", "from_list", "range", "counter"),
+    *("batch", "padded_batch", "ragged_batch", "unbatch", "rebatch", "window"),
+    *("prefetch", "take", "skip", "shard", "cache", "enumerate", "zip", "concatenate"),
+    *("with_options", "assert_cardinality", "restructured", "list_files"),
+)
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    steps = steps_per_pass(job, measured)
+    if steps is None or passes(job) <= 1:
+        return
+    memory = measured.machine.free_memory_gb * 1e9 / 2
+    best: tuple[float, float, Seen, list[Seen], float] | None = None
+    for point in seen(job, measured):
+        front = _front(job, measured, point)
+        kept = _bytes(point) * point.cost.elements_per_batch * steps
+        if not front or kept <= 0:
+            continue
+        saved = saving(measured, _kept(measured, point, front, on_disk=kept > memory))
+        # Memory, unless a file nearer the end would save twice as much.
+        worth = saved if kept <= memory else saved / 2
+        if saved > 0 and (best is None or worth >= best[0]):
+            best = (worth, saved, point, front, kept)
+    if best is not None:
+        _, saved, point, front, kept = best
+        work = sum(each.cost.ms_per_batch for each in front)
+        place = "fits into memory" if kept <= memory else "only a local disk can hold"
+        evidence = (
+            f"Every epoch repeats {ms(work)} of CPU per step up to "
+            f"{point.stage.label()}, with the same result. A cache after it needs "
+            f"{size(kept)}, which {place}."
+        )
+        where = point.where(job)
+        yield Finding("recomputed-every-epoch", saved, evidence, where, FIXES)
+
+
+def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
+    """All that a cache after this point would save; nothing where it may not be."""
+    stages = upstream(point.stage)
+    blocked = any(varies(each) or each.python or each.op in _BLOCKS for each in stages)
+    if blocked or point.stage.op == "prefetch":
+        return []
+    known = {id(each) for each in stages}
+    front = [each for each in seen(job, measured) if id(each.stage) in known]
+    total = sum(each.cost.ms_per_batch for each in front)
+    work = sum(e.cost.ms_per_batch for e in front if e.stage.op not in _PLUMBING)
+    return front if work > total / 2 else []
+
+
+def _bytes(point: Seen) -> float:
+    """Bytes of one element, 0 where nobody knows."""
+    widths = [each.bytes or 0 for each in point.stage.spec]
+    return point.cost.bytes_per_element or (float(sum(widths)) if all(widths) else 0.0)
+
+
+def _kept(
+    measured: Measurement, point: Seen, front: list[Seen], *, on_disk: bool
+) -> tuple[StageCost, ...]:
+    """The stages when a cache hands out what the front made. Memory hands it out
+    for nothing; a disk at the rate at which the job's own files stream."""
+    costs = without(measured, [each.cost for each in front])
+    if not on_disk or measured.files is None or measured.files.mb_per_s <= 0:
+        return costs
+    needed = _bytes(point) * point.cost.elements_per_batch
+    streaming = needed / measured.files.mb_per_s / 1e3
+    reading = replace(point.cost, ms_per_batch=streaming)
+    place = measured.stages.index(point.cost)
+    return (*costs[:place], reading, *costs[place + 1 :])

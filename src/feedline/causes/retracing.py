@@ -1,0 +1,66 @@
+"""The step's function is traced again and again
+
+## What it is
+
+A `tf.function` that is built anew during training, because it is called with a
+shape, a Python number or an object that it has not seen before.
+
+## Why it is slow
+
+Tracing runs the Python code of the whole step and optimises the graph, which
+takes from tenths of a second to minutes; then the graph is used once or twice.
+
+## Example
+
+```python
+@tf.function
+def train_step(batch, step):
+    return model(batch) * step
+
+for step, batch in enumerate(dataset):
+    train_step(batch, step)
+```
+
+## Use instead
+
+```python
+@tf.function(reduce_retracing=True)
+def train_step(batch, step):
+    return model(batch) * step
+
+for step, batch in enumerate(dataset):
+    train_step(batch, tf.constant(step, tf.float32))
+```
+
+## Fix
+
+- `fixed-signature` (advice; exact where only an `input_signature` is added):
+  numbers are passed as tensors, lengths may vary in the signature.
+- `pad-shapes` (advice): batches padded to a few lengths; the padding must be
+  masked wherever it would count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import ms
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
+
+FIXES: tuple[str, ...] = ("fixed-signature", "pad-shapes")
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    worst = max(job.retraces, key=lambda retrace: retrace.count, default=None)
+    if worst is None:
+        return
+    reason = f" ({worst.reason})" if worst.reason else ""
+    evidence = (
+        f"{worst.function} was traced {worst.count:,} times after the loop was warm"
+        f"{reason}; tracing takes {ms(measured.trace_ms)} per step."
+    )
+    cost = min(measured.trace_ms, measured.step.observed.value)
+    where = worst.where or job.step_where or job.where
+    yield Finding("retracing", cost, evidence, where, FIXES)

@@ -1,0 +1,66 @@
+"""A map runs on one core while the others are idle
+
+## What it is
+
+A `map` whose function is called for one element after the other, in one thread.
+TensorFlow runs a map in parallel by itself when its function keeps no state, so
+the fault is seen mostly in functions that draw random numbers or read
+variables, and where the optimisation `map_parallelization` is switched off.
+feedline looks at the threads that really ran, not at the argument.
+
+## Why it is slow
+
+The step waits for a batch, and a batch is finished only when every element of it
+went through that one thread. A second core would halve the wait, and eight cores
+take an eighth of the time.
+
+## Example
+
+```python
+def augment(image, label):
+    return tf.image.random_flip_left_right(image), label
+
+dataset = dataset.map(augment).batch(32)
+```
+
+## Use instead
+
+```python
+dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
+```
+
+## Fix
+
+- `parallel-map` (exact): the same elements in the same order. Where the function
+  draws from a seeded generator that all calls share, the threads would take the
+  draws in another order; such a map is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes.finding import Finding
+from feedline.causes.look import all_of, gain_of_threads, ms, seen, tried
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
+
+FIXES: tuple[str, ...] = ("parallel-map",)
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    cores = measured.machine.cores
+    parallel = tried(measured, "input:parallel")
+    for each in seen(job, measured):
+        stage, cost = each
+        if stage.op != "map" or stage.python or cost.parallelism > 1 or cores < 2:
+            continue
+        saved = gain_of_threads(measured, cost, cores)
+        if parallel is not None:
+            saved = min(saved, parallel.gain)
+        evidence = (
+            f"{stage.label()} takes {ms(cost.ms_per_batch)} of CPU per step on 1 of "
+            f"{cores} cores; spread over {all_of(cores)} the step would take "
+            f"{ms(saved)} less."
+        )
+        yield Finding("serial-map", saved, evidence, each.where(job), FIXES)

@@ -1,0 +1,66 @@
+"""Every error that a user of feedline can meet.
+
+    FeedlineError                 bad usage or bad input; exit code 2
+    ├── TensorFlowMissing         TensorFlow is not installed here
+    ├── ScriptError               the script cannot be run at all
+    ├── NoTrainingLoop            the script ran, nothing was trained; exit code 3
+    ├── CannotRebuild             an altered pipeline cannot be made a dataset
+    ├── ReportError               a saved report cannot be read
+    ├── UnknownCause              `feedline explain` was given a wrong name
+    └── OutputExists              a file would be overwritten without --force
+
+Each message says what was wrong, the value, and what to do about it. A failure
+of the user's own script is none of these: it is shown as Python shows it.
+"""
+
+from __future__ import annotations
+
+
+class FeedlineError(Exception):
+    """Something that the user can put right."""
+
+    exit_code = 2
+
+
+class TensorFlowMissing(FeedlineError):
+    """TensorFlow is what the user brings; it is not installed here."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "TensorFlow is not installed for this Python. feedline uses the "
+            "TensorFlow you train with: run feedline from that environment, or "
+            'install one with: pip install "feedline[cpu]"'
+        )
+
+
+class ScriptError(FeedlineError):
+    """The script cannot be started."""
+
+
+class NoTrainingLoop(FeedlineError):
+    """The script ended and no training loop that lasts was seen."""
+
+    exit_code = 3
+
+
+class CannotRebuild(FeedlineError):
+    """A stage cannot be made again over its altered arguments or inputs."""
+
+    def __init__(self, stage: str, where: object, reason: str) -> None:
+        at = f" at {where}" if where else ""
+        super().__init__(
+            f"the stage {stage}{at} cannot be made again: {reason}. Leave this stage "
+            "and those before it as they were read."
+        )
+
+
+class ReportError(FeedlineError):
+    """A saved report is missing, damaged or of an unknown schema."""
+
+
+class UnknownCause(FeedlineError):
+    """There is no cause of that name."""
+
+
+class OutputExists(FeedlineError):
+    """Refuses to overwrite a file."""

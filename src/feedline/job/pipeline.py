@@ -1,0 +1,166 @@
+"""A `tf.data` pipeline as plain data: `Pipeline`, `Stage`, `Where`.
+
+This file knows nothing of TensorFlow, so that causes and plans can be tested
+with pipelines written by hand. `read.py` makes these values from a Dataset and
+`rebuild.py` turns them back; only those two look into `Stage.handle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Where:
+    """The line of the user's source that made something."""
+
+    file: str
+    line: int
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"{PurePath(self.file).name}:{self.line}"
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One tensor of an element: dtype name and shape, None where unknown."""
+
+    dtype: str
+    shape: tuple[int | None, ...] | None
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of one such tensor, None where the shape does not tell."""
+        size = _DTYPE_BYTES.get(self.dtype)
+        if size is None or self.shape is None:
+            return None
+        for length in self.shape:
+            if length is None:
+                return None
+            size *= length
+        return size
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's function inside a stage, as far as it can be seen from outside.
+
+    `ops` counts the TensorFlow operations of the traced graph by type, those of
+    nested functions included.
+    """
+
+    name: str
+    where: Where | None = None
+    ops: Mapping[str, int] = field(default_factory=dict)
+    random: bool = False
+    stateful: bool = False
+    python: bool = False
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One transformation, or a source when it has no inputs.
+
+    `op` is the public name of the method or class (`map`, `from_tensor_slices`,
+    `tfrecord`), `opaque` for one that feedline does not know. `args` are the
+    public arguments by name; AUTOTUNE is -1, as in TensorFlow. A stage of an
+    inner pipeline (interleave, flat_map) hangs in `inner` where it is known.
+    """
+
+    op: str
+    inputs: tuple[Stage, ...] = ()
+    args: Mapping[str, Any] = field(default_factory=dict)
+    functions: tuple[Function, ...] = ()
+    spec: tuple[TensorSpec, ...] = ()
+    where: Where | None = None
+    random: bool = False
+    rereadable: bool = True
+    inner: Stage | None = None
+    handle: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_source(self) -> bool:
+        return not self.inputs
+
+    @property
+    def python(self) -> bool:
+        """Does this stage run the user's Python for every element?"""
+        return self.op == "from_generator" or any(f.python for f in self.functions)
+
+    def label(self) -> str:
+        """How a person would name it: `map(load)`, `batch(32)`."""
+        if self.functions:
+            return f"{self.op}({self.functions[0].name})"
+        for name in ("batch_size", "buffer_size", "count"):
+            if isinstance(self.args.get(name), int):
+                value = self.args[name]
+                return f"{self.op}({'AUTOTUNE' if value == -1 else value})"
+        return f"{self.op}()"
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A whole pipeline: its last stage, its options, how many elements it has.
+
+    `cardinality` is the number of final elements; -1 infinite, -2 unknown, as
+    in TensorFlow.
+    """
+
+    root: Stage
+    options: Mapping[str, Any] = field(default_factory=dict)
+    cardinality: int = -2
+    handle: Any = field(default=None, repr=False, compare=False)
+
+    def stages(self) -> Iterator[Stage]:
+        """Every stage once, inputs before what they feed, the source first."""
+        return _walk(self.root)
+
+    def find(self, *ops: str) -> list[Stage]:
+        return [stage for stage in self.stages() if stage.op in ops]
+
+    def after(self, stage: Stage) -> list[Stage]:
+        """The stages between `stage` and the end, nearest first."""
+        return _path(self.root, stage)
+
+    @property
+    def rereadable(self) -> bool:
+        """May it be read a second time without taking data from the job?"""
+        return all(stage.rereadable for stage in self.stages())
+
+
+def _walk(stage: Stage) -> Iterator[Stage]:
+    for upstream in stage.inputs:
+        yield from _walk(upstream)
+    yield stage
+
+
+def _path(root: Stage, target: Stage) -> list[Stage]:
+    if root is target:
+        return []
+    for upstream in root.inputs:
+        if any(stage is target for stage in _walk(upstream)):
+            return [*_path(upstream, target), root]
+    return []
+
+
+_DTYPE_BYTES = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "float32": 4,
+    "int64": 8,
+    "uint64": 8,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}

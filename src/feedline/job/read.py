@@ -1,0 +1,185 @@
+"""A `tf.data.Dataset` as a `Pipeline`: plain data that can be looked at, altered
+and given to `rebuild.py`.
+
+Reading runs nothing: no element is produced, no function of the user's called,
+no seed drawn. An object that feedline does not know becomes an `opaque` stage
+with the inputs it admits to.
+
+Branches: the inputs of `choose_from_datasets`, and of `sample_from_datasets`
+with a dataset of weights, are the datasets and then the one that chooses.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tensorflow as tf
+
+from feedline.errors import FeedlineError
+from feedline.job.datasets import graph
+from feedline.job.datasets.composites import recognise
+from feedline.job.datasets.found import OPAQUE, Found, unadapted
+from feedline.job.datasets.functions import describe
+from feedline.job.datasets.options import to_dict
+from feedline.job.datasets.table import OPS
+from feedline.job.pipeline import Function, Pipeline, Stage, TensorSpec
+
+Node = TypeVar("Node")
+
+_RANDOM_OPS = {
+    "random",
+    "sample_from_datasets",
+    "rejection_resample",
+    "shuffle_and_repeat",
+    "global_shuffle",
+}
+_INNER_OPS = {
+    "TFRecordDataset": "tfrecord",
+    "TFRecordDatasetV2": "tfrecord",
+    "TextLineDataset": "text_line",
+    "FixedLengthRecordDatasetV2": "fixed_length_record",
+    "CSVDatasetV2": "csv",
+    "GeneratorDataset": "from_generator",
+    "PaddedBatchDatasetV2": "padded_batch",
+    "BatchDatasetV2": "batch",
+    "TensorSliceDataset": "from_tensor_slices",
+    "RangeDataset": "range",
+}
+_MOST_FILES_LOOKED_AT = 64
+
+
+def read(dataset: Any) -> Pipeline:
+    """`dataset` as plain data."""
+    if not isinstance(dataset, tf.data.Dataset):
+        raise FeedlineError(
+            f"a tf.data.Dataset was expected, this is a {type(dataset).__name__}. "
+            "Make one with tf.data.Dataset.from_generator or from_tensor_slices."
+        )
+    if tf.is_symbolic_tensor(dataset._variant_tensor):
+        raise FeedlineError(
+            "this tf.data.Dataset was made inside a tf.function and exists only "
+            "there. Make it outside and pass it in."
+        )
+    with tf.init_scope():
+        found: dict[int, Found] = {}
+
+        def upstream(one: Any) -> tuple[Any, ...]:
+            found[id(one)] = recognise(one)
+            return found[id(one)].inputs
+
+        stages: dict[int, Stage] = {}
+        root = unadapted(dataset)
+        for one in inputs_first(root, upstream):
+            what = found[id(one)]
+            stages[id(one)] = _stage(what, tuple(stages[id(i)] for i in what.inputs))
+        return Pipeline(
+            root=stages[id(root)],
+            options=to_dict(dataset.options()),
+            cardinality=int(dataset.cardinality()),
+            handle=dataset,
+        )
+
+
+def inputs_first(
+    root: Node, upstream: Callable[[Node], tuple[Node, ...]]
+) -> list[Node]:
+    """Every node that `root` needs, each once and after its inputs. Without
+    recursion: a pipeline of a thousand `concatenate`s is nothing unheard of."""
+    order: list[Node] = []
+    waiting: list[tuple[Node, bool]] = [(root, False)]
+    inputs: dict[int, tuple[Node, ...]] = {}
+    while waiting:
+        node, fed = waiting.pop()
+        if fed:
+            order.append(node)
+        elif id(node) not in inputs:
+            inputs[id(node)] = upstream(node)
+            waiting.append((node, True))
+            waiting.extend((one, False) for one in reversed(inputs[id(node)]))
+    return order
+
+
+def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
+    functions = tuple(describe(traced, func) for traced, func in found.users)
+    if found.op == OPAQUE:
+        random, rereadable = _judge_opaque(found)
+    else:
+        random = _is_random(found.op, found.args)
+        rereadable = OPS[found.op].rereadable and _can_read_twice(found.args)
+    return Stage(
+        op=found.op,
+        inputs=inputs,
+        args=found.args,
+        functions=functions,
+        spec=_specs(found.dataset.element_spec),
+        where=getattr(found.dataset, "_feedline_where", None),
+        random=random or any(function.random for function in functions),
+        rereadable=rereadable
+        and not any("GeneratorDataset" in f.ops for f in functions),
+        inner=_inner(found.op, functions),
+        handle=found,
+    )
+
+
+def _is_random(op: str, args: Mapping[str, Any]) -> bool:
+    if op == "shuffle":
+        return bool(args["buffer_size"] != 1)
+    if op in ("list_files", "make_csv_dataset"):
+        return bool(args["shuffle"])
+    return op in _RANDOM_OPS
+
+
+def _judge_opaque(found: Found) -> tuple[bool, bool]:
+    """(random, rereadable) of an object whose making is not known. A source may
+    be anything, so it is not read twice; but the chooser of
+    `choose_from_datasets`, which TensorFlow strips of its past, is in the graph."""
+    if found.inputs:
+        return False, True
+    ops = (
+        graph.op_types(found.dataset)
+        if found.args["class"] == "_VariantDataset"
+        else []
+    )
+    random = any(op.startswith(("Shuffle", "Random", "Stateful")) for op in ops)
+    outside = ("PyFunc", "EagerPyFunc", "Generator", "DataService", "Iterator")
+    return random, bool(ops) and not any(op.startswith(outside) for op in ops)
+
+
+def _can_read_twice(args: Mapping[str, Any]) -> bool:
+    """False for pipes and terminals among the file names."""
+    names = args.get("filenames") or args.get("file_pattern") or ()
+    names = (names,) if isinstance(names, str) else names[:_MOST_FILES_LOOKED_AT]
+    return not any(_is_stream(name) for name in names)
+
+
+def _is_stream(name: str) -> bool:
+    try:
+        mode = Path(name).stat().st_mode
+    except (OSError, ValueError):  # on another file system, or not there yet
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _inner(op: str, functions: tuple[Function, ...]) -> Stage | None:
+    if op not in ("flat_map", "interleave", "parallel_interleave", "group_by_window"):
+        return None
+    seen = {name for function in functions for name in function.ops}
+    return next((Stage(op) for name, op in _INNER_OPS.items() if name in seen), None)
+
+
+def _specs(element_spec: Any) -> tuple[TensorSpec, ...]:
+    return tuple(_spec(one) for one in tf.nest.flatten(element_spec))
+
+
+def _spec(spec: Any) -> TensorSpec:
+    """A ragged or sparse tensor by its dense shape; a dataset inside an element
+    is a `variant`, of which nothing more can be said."""
+    dtype, shape = getattr(spec, "dtype", None), getattr(spec, "shape", None)
+    if dtype is None or shape is None:
+        return TensorSpec("variant", None)
+    return TensorSpec(
+        dtype.name, None if shape.rank is None else tuple(shape.as_list())
+    )

@@ -1,0 +1,322 @@
+"""The whole examination of one warm loop, from first step to `Measurement`.
+
+An experiment like the others: it yields requests for steps and does in between
+what needs none. Each part keeps to its share of the time; what was not measured
+is said in `unknown`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from feedline.job.facts import job_of
+from feedline.job.feeds import batch_size as size_of
+from feedline.job.job import Job
+from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
+from feedline.job.loops import CallLoop, Loop, joined
+from feedline.job.pipeline import Pipeline
+from feedline.job.watch import Watch
+from feedline.measure import whatif
+from feedline.measure.files import measure_files
+from feedline.measure.machine import look
+from feedline.measure.matmul import measure_matmuls
+from feedline.measure.measurement import (
+    Estimate,
+    Machine,
+    Measurement,
+    StageCost,
+    StepTimes,
+)
+from feedline.measure.softmax import measure_softmax
+from feedline.measure.stages import costs, read_model, watch_stages
+from feedline.measure.step import intercept, measure_curve, measure_step
+from feedline.measure.updates import UpdateCost, measure_update
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Examiner:
+    """Holds what the parts of one examination share."""
+
+    loop: Loop
+    watch: Watch
+    clock: Clock
+    seconds: float
+    say: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self.began = self.clock.now()
+        self.unknown: list[str] = []
+
+    def left(self) -> float:
+        return max(0.0, self.seconds - (self.clock.now() - self.began))
+
+    def examine(self) -> Experiment[tuple[Job, Measurement]]:
+        machine = look()
+        loop = self.loop
+        job = job_of(loop, self.watch, batch_size=None)
+        yield from self._fill_cache(job)
+        self.say("timing the step as it runs and fed from ready batches")
+        batch = self._batch_size()
+        job = replace(job, batch_size=batch)
+        step = yield from measure_step(
+            self.clock,
+            seconds=0.4 * self.seconds,
+            accelerated=machine.accelerated,
+            batch_size=batch,
+            host_work=0.0 if loop.kind == "loop" else self._host_work(),
+            steps_per_epoch=job.steps_per_epoch,
+        )
+        step = replace(step, host_work=self._host_work())
+        self.say("taking the pipeline apart")
+        stages = self._try("the stages' costs", lambda: self._stages(job), ())
+        self.say("asking what the step costs however small the batch")
+        update = self._try(
+            "the optimizer's update", lambda: self._update(machine), None
+        )
+        step = yield from self._overhead(step, job, update)
+        self.say("trying what would help")
+        found = self._what_ifs(job, step, stages)
+        softmax = self._try(
+            "the output layer", lambda: self._softmax(job, machine), None
+        )
+        files = self._try("the files", lambda: self._files(job, step, stages), None)
+        matmuls = self._try(
+            "the matrix products", lambda: self._matmuls(job, machine), ()
+        )
+        return job, Measurement(
+            machine=machine,
+            step=step,
+            stages=stages,
+            tables=update.tables if update else (),
+            softmax=softmax,
+            matmuls=matmuls,
+            files=files,
+            what_if=found,
+            trace_ms=step.tracing,
+            unknown=tuple(self.unknown),
+            seconds=self.clock.now() - self.began,
+        )
+
+    # ------------------------------------------------------------------ parts
+
+    def _try(self, what: str, part: Callable[[], Any], otherwise: Any) -> Any:
+        """A part that fails costs its own result, not the verdict."""
+        try:
+            return part()
+        except Exception as error:
+            log.info("%s could not be measured", what, exc_info=True)
+            self.unknown.append(f"{what}: {type(error).__name__}: {_first_line(error)}")
+            return otherwise
+
+    def _fill_cache(self, job: Job) -> Experiment[None]:
+        """With a cache in the pipeline the steady state begins when it is full:
+        read on, without training, to the end of the epoch."""
+        live = self.loop.live
+        if job.pipeline is None or live is None or not job.pipeline.find("cache"):
+            return
+        self.say("filling the pipeline's cache, as the first epoch does")
+        until = self.clock.now() + 0.25 * self.seconds
+        before = len(live.starts)
+        try:
+            while len(live.starts) == before and self.clock.now() < until:
+                yield Run("pull", 4)
+        except (LoopEnded, CannotRun):
+            return
+        if len(live.starts) == before:
+            self.unknown.append(
+                "the pipeline's cache was not full in time: this is the first epoch"
+            )
+
+    def _batch_size(self) -> int | None:
+        try:
+            return self.loop.batch_size()
+        except (CannotRun, LoopEnded):
+            return None
+
+    def _host_work(self) -> float:
+        """Python between the steps, in ms: the period less the step itself."""
+        periods, inside = self.loop.periods, self.loop.inside
+        if len(periods) < 3:
+            return 0.0
+        return max(0.0, 1e3 * (median(periods) - median(inside)))
+
+    def _stages(self, job: Job) -> tuple[StageCost, ...]:
+        pipeline, live = job.pipeline, self.loop.live
+        if pipeline is None or live is None:
+            return ()
+        if not pipeline.rereadable:
+            node = read_model(live.iterator)
+            return costs(pipeline, node) if node is not None else ()
+        return watch_stages(pipeline, self.clock, min(6.0, 0.12 * self.seconds))
+
+    def _update(self, machine: Machine) -> UpdateCost | None:
+        update = next(reversed(self.watch.updates.values()), None)
+        if update is None:
+            return None
+        ids, touched = _ids_of(self.loop.ring(Run("host")).batches[0])
+        cost = measure_update(
+            update,
+            ids_per_step=ids,
+            touched=touched,
+            clock=self.clock,
+            seconds=0.1 * self.seconds,
+            free_bytes=machine.free_memory_gb * 2**30,
+            where_of=self.watch.table_where,
+        )
+        if cost is None:
+            self.unknown.append(
+                "the optimizer's update: a copy of the parameters would not fit"
+            )
+        return cost
+
+    def _overhead(
+        self, step: StepTimes, job: Job, update: UpdateCost | None
+    ) -> Experiment[StepTimes]:
+        """The intercept of step time over batch size, less the update's part
+        that grows with the parameters: that is computing, not overhead."""
+        size = step.batch_size
+        fed = step.host_fed.value - step.tracing
+        if self.loop.kind != "loop":
+            fed -= step.host_work
+        if size is None or 1e-3 * fed * 14 > self.left():
+            self.unknown.append("overhead: no time for other batch sizes")
+            return replace(step, overhead=step.tracing + step.host_work)
+        sizes = sorted({max(1, size // 4), size})
+        if 1e-3 * fed * 60 < self.left() and not job.jit_compile:
+            sizes = sorted({*sizes, max(1, size // 2), 2 * size, 4 * size})
+        on_device = step.ceiling.value < step.host_fed.value
+        curve = yield from measure_curve(
+            sizes,
+            clock=self.clock,
+            seconds=min(0.15 * self.seconds, self.left()),
+            feed="device" if on_device else "host",
+        )
+        fixed = intercept([point for point in curve if point[0] <= size])
+        if fixed is None:
+            self.unknown.append("overhead: the batch size cannot be varied")
+            return replace(step, curve=curve, overhead=step.tracing + step.host_work)
+        if update is not None:
+            fixed = max(0.0, fixed - update.fixed)
+        around = step.tracing + (0.0 if self.loop.kind == "loop" else step.host_work)
+        return replace(
+            step, curve=curve, overhead=min(fixed + around, step.ceiling.value)
+        )
+
+    def _what_ifs(
+        self,
+        job: Job,
+        step: StepTimes,
+        stages: tuple[StageCost, ...],
+    ) -> dict[str, Estimate]:
+        found: dict[str, Estimate] = {}
+        shares = step.shares()
+        share_of_time = 0.05 * self.seconds
+        pipeline = job.pipeline
+        if pipeline is not None and pipeline.rereadable and shares["input"] > 0.05:
+            found |= self._try(
+                "the input without order",
+                lambda: whatif.input_variants(pipeline, self.clock, share_of_time),
+                {},
+            )
+            found |= self._try(
+                "the map once per batch",
+                lambda: self._vectorized(pipeline, stages, share_of_time),
+                {},
+            )
+        loop = self.loop
+        if isinstance(loop, CallLoop) and loop.kind == "fit":
+            if loop.strategy is not None:
+                found |= self._try(
+                    "the step without the strategy",
+                    lambda: whatif.without_strategy(loop, self.clock, share_of_time),
+                    {},
+                )
+            elif shares["overhead"] > 0.1 or loop.eager:
+                found |= self._try(
+                    "other ways to launch the step",
+                    lambda: whatif.step_variants(
+                        loop, self.clock, share_of_time, eager=loop.eager
+                    ),
+                    {},
+                )
+        return found
+
+    def _vectorized(
+        self, pipeline: Pipeline, stages: tuple[StageCost, ...], seconds: float
+    ) -> dict[str, Estimate]:
+        order = list(pipeline.stages())
+        maps = [
+            cost
+            for cost in stages
+            if 0 <= cost.index < len(order)
+            and order[cost.index].op == "map"
+            and cost.elements_per_batch > 1
+        ]
+        if not maps:
+            return {}
+        cost = max(maps, key=lambda each: each.ms_per_batch)
+        return whatif.vectorized_map(
+            pipeline,
+            order[cost.index],
+            round(cost.elements_per_batch),
+            self.clock,
+            seconds,
+        )
+
+    def _softmax(self, job: Job, machine: Machine) -> Any:
+        batch = self.loop.ring(Run("host")).batches[0]
+        outputs = getattr(self.loop.model, "output_shape", None)
+        rows = size_of(batch) or 1
+        if isinstance(outputs, tuple) and len(outputs) > 2:
+            for length in outputs[1:-1]:
+                rows *= length or 1
+        return measure_softmax(
+            job,
+            rows,
+            self.clock,
+            seconds=0.05 * self.seconds,
+            free_bytes=machine.free_memory_gb * 2**30,
+        )
+
+    def _files(self, job: Job, step: StepTimes, stages: tuple[StageCost, ...]) -> Any:
+        if job.pipeline is None or step.shares()["input"] <= 0.05:
+            return None
+        return measure_files(job.pipeline, stages, self.clock)
+
+    def _matmuls(self, job: Job, machine: Machine) -> Any:
+        if not machine.tensor_cores or job.batch_size is None:
+            return ()
+        from feedline.job.loops import accelerator
+
+        return measure_matmuls(
+            job, job.batch_size, accelerator(), self.clock, seconds=0.05 * self.seconds
+        )
+
+
+def _ids_of(batch: Any) -> tuple[int, int]:
+    """How many ids the largest integer tensor of a batch holds, and how many
+    different ones."""
+    import numpy as np
+    import tensorflow as tf
+
+    largest = 1, 1
+    for part in tf.nest.flatten(batch):
+        tensor = joined(part)
+        if isinstance(tensor, tf.RaggedTensor | tf.SparseTensor):
+            tensor = tensor.values
+        if getattr(tensor, "dtype", None) in (tf.int32, tf.int64):
+            array = np.asarray(tensor).ravel()
+            if array.size > largest[0]:
+                largest = int(array.size), int(np.unique(array).size)
+    return largest
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return text[0][:120] if text else ""

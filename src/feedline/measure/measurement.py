@@ -1,0 +1,227 @@
+"""`Measurement`: everything that was measured of one job, as plain data.
+
+Times are milliseconds per training step unless a name says otherwise. A value
+that was not measured is None, never a guess, and `unknown` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from feedline.job.pipeline import Where
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A median with its 95 % interval over paired rounds."""
+
+    value: float
+    low: float
+    high: float
+    rounds: int = 1
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    @property
+    def differs(self) -> bool:
+        """For a difference: is zero outside the interval?"""
+        return self.low > 0.0 or self.high < 0.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the job may use: a cgroup's limits count, not the machine's."""
+
+    cores: int
+    memory_gb: float
+    free_memory_gb: float
+    devices: tuple[str, ...] = ("CPU:0",)
+    accelerators_present: tuple[str, ...] = ()
+    tensor_cores: bool = False
+
+    @property
+    def accelerated(self) -> bool:
+        """Does TensorFlow train on something other than the host's CPU?"""
+        return any(not device.startswith("CPU") for device in self.devices)
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """One training step, taken apart by experiment.
+
+    observed    as the job runs it (Python around the step included)
+    host_fed    the same step fed from ready batches in host memory
+    ceiling     the same, the batches already on the device
+    overhead    what a step costs however little it computes; None: not known
+    host_work   Python between the steps: callbacks, logging, reading values
+    tracing     tracing functions again and again; part of observed and ceiling
+    epoch_start what starting an epoch costs (shuffle fill), shared out over the
+                steps of an epoch; it is part of observed
+    epoch_start_s  the same, in seconds per epoch
+    cpu         CPU time of one step at the ceiling, over all cores
+    curve       (batch size, ms) at the ceiling, the job's own size among them
+    """
+
+    observed: Estimate
+    host_fed: Estimate
+    ceiling: Estimate
+    batch_size: int | None = None
+    steps: int = 0
+    overhead: float | None = None
+    input_alone: Estimate | None = None
+    host_work: float = 0.0
+    tracing: float = 0.0
+    epoch_start: float = 0.0
+    epoch_start_s: float | None = None
+    cpu: float | None = None
+    curve: tuple[tuple[int, float], ...] = ()
+
+    def started(self, seconds: float, steps_per_epoch: int) -> StepTimes:
+        """The same step in epochs of so many steps that take so long to start."""
+        share = 1e3 * seconds / max(1, steps_per_epoch)
+        observed = self.observed
+        shifted = replace(
+            observed,
+            value=observed.value + share,
+            low=observed.low + share,
+            high=observed.high + share,
+        )
+        return replace(self, observed=shifted, epoch_start=share, epoch_start_s=seconds)
+
+    @property
+    def input_wait(self) -> float:
+        return max(0.0, self.observed.value - self.host_fed.value)
+
+    def shares(self) -> dict[str, float]:
+        """Input, transfer, overhead, compute: never negative, summing to 1."""
+        total = max(self.observed.value, 1e-9)
+        host_fed = min(self.host_fed.value, total)
+        ceiling = min(self.ceiling.value, host_fed)
+        overhead = max(0.0, min(self.overhead or 0.0, ceiling))
+        shares = {
+            "input": (total - host_fed) / total,
+            "transfer": (host_fed - ceiling) / total,
+            "overhead": overhead / total,
+        }
+        shares["compute"] = max(0.0, 1.0 - sum(shares.values()))
+        return shares
+
+    @property
+    def bound(self) -> str:
+        shares = self.shares()
+        return max(shares, key=lambda name: shares[name])
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """What one stage of the pipeline costs, as it really runs.
+
+    index        its place in `Pipeline.stages()`
+    ms_per_element  of its own elements; ms_per_batch: per training step
+    parallelism  threads it really runs on (TensorFlow may have changed it)
+    asynchronous it works ahead, in threads of its own (prefetch, parallel map)
+    """
+
+    index: int
+    name: str
+    where: Where | None = None
+    ms_per_element: float = 0.0
+    ms_per_batch: float = 0.0
+    share: float = 0.0
+    bytes_per_element: float = 0.0
+    elements_per_batch: float = 1.0
+    parallelism: int = 1
+    asynchronous: bool = False
+    injected: bool = False
+
+
+@dataclass(frozen=True)
+class TableCost:
+    """The optimizer's update of one table whose gradient names few rows."""
+
+    name: str
+    rows: int
+    dim: int
+    touched: int
+    optimizer: str
+    update: float
+    update_touched_only: float
+    where: Where | None = None
+
+
+@dataclass(frozen=True)
+class SoftmaxCost:
+    """The output layer over all classes against a sample of them."""
+
+    layer: str
+    classes: int
+    full: float
+    sampled: float
+
+
+@dataclass(frozen=True)
+class MatmulCost:
+    """A layer's matrix product on the device: as it is, padded to multiples of
+    8, and in half precision. Times per step, forward and backward."""
+
+    layer: str
+    shape: tuple[int, int, int]
+    as_is: float
+    padded: float | None = None
+    half: float | None = None
+
+
+@dataclass(frozen=True)
+class FileCost:
+    """Reading the job's files: how many, how large, how fast.
+
+    open_ms is the time to open one file and get its first byte; mb_per_s the
+    rate at which a file streams after that.
+    """
+
+    files: int
+    mean_bytes: float
+    open_ms: float
+    mb_per_s: float
+    files_per_step: float
+
+
+@dataclass(frozen=True)
+class Line:
+    where: Where
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """The whole run, in seconds; train_s is None where the script's own number
+    of steps is not known."""
+
+    import_s: float = 0.0
+    prepare_s: float = 0.0
+    trace_s: float = 0.0
+    train_s: float | None = None
+    epoch_s: float | None = None
+    slowest_lines: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """`what_if` maps an experiment on a changed copy of the job to the ms per
+    step (`step:` names) or per batch of the input alone (`input:` names)."""
+
+    machine: Machine
+    step: StepTimes
+    run: RunTimes = field(default_factory=RunTimes)
+    stages: tuple[StageCost, ...] = ()
+    tables: tuple[TableCost, ...] = ()
+    softmax: SoftmaxCost | None = None
+    matmuls: tuple[MatmulCost, ...] = ()
+    files: FileCost | None = None
+    what_if: Mapping[str, Estimate] = field(default_factory=dict)
+    trace_ms: float = 0.0
+    unknown: tuple[str, ...] = ()
+    seconds: float = 0.0

@@ -1,0 +1,343 @@
+"""What each stage of a pipeline costs, from TensorFlow's own model of it.
+
+`get_model_proto` tells, for every node of a running pipeline, how long it
+worked and how many elements it made. The nodes are those that really run:
+TensorFlow may have made a map parallel or put a prefetch at the end. This file
+walks that tree beside the `Pipeline` that the user wrote, stage by stage. With
+fusion off the two differ only by such additions and by stages without a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from feedline.job.loop import Clock
+from feedline.job.pipeline import Pipeline, Stage
+from feedline.measure.measurement import StageCost
+
+_AHEAD = (
+    "Prefetch",
+    "ParallelMap",
+    "ParallelInterleave",
+    "ParallelBatch",
+    "MapAndBatch",
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of TensorFlow's model, with what its own subtree of unnamed
+    children (the files of an interleave) worked."""
+
+    name: str
+    ms: float
+    elements: int
+    bytes: int
+    parallelism: int
+    ratio: float
+    inputs: tuple[Node, ...]
+
+
+def read_model(iterator: Any) -> Node | None:
+    """The running pipeline of this iterator; None where autotune is off."""
+    import tensorflow as tf
+
+    try:
+        model = tf.data.experimental.get_model_proto(iterator)
+    except (tf.errors.NotFoundError, ValueError):
+        return None
+    root = _node(model.nodes, model.output)
+    return root.inputs[0] if root.name == "Root" and root.inputs else root
+
+
+def _node(nodes: Any, key: int) -> Node:
+    node = nodes[key]
+    parallelism = 1
+    for parameter in node.parameters:
+        if parameter.name == "parallelism":
+            parallelism = max(1, int(parameter.state_value or parameter.value))
+    return Node(
+        name=node.name,
+        ms=node.processing_time / 1e6,
+        elements=int(node.num_elements),
+        bytes=int(node.bytes_produced),
+        parallelism=parallelism,
+        ratio=float(node.ratio),
+        inputs=tuple(_node(nodes, child) for child in node.inputs if child in nodes),
+    )
+
+
+def watch_stages(
+    pipeline: Pipeline, clock: Clock, seconds: float
+) -> tuple[StageCost, ...]:
+    """Read a copy of the pipeline alone for a while and take its costs."""
+    from feedline.job.rebuild import rebuild
+
+    small = replace(pipeline, root=_small_shuffles(pipeline.root))
+    node = _watch(rebuild(small, fresh=True), clock, seconds / 3)
+    if node is None:
+        return ()
+    found = costs(pipeline, node)
+    measured = prefix_costs(small, found, clock, 2 * seconds / 3)
+    return _in_shares(
+        [
+            replace(
+                cost,
+                ms_per_element=max(cost.ms_per_element, own),
+                ms_per_batch=max(cost.ms_per_batch, own * cost.elements_per_batch),
+            )
+            for cost in found
+            for own in [measured.get(cost.index, 0.0)]
+        ]
+    )
+
+
+def _watch(dataset: Any, clock: Clock, seconds: float) -> Node | None:
+    """TensorFlow's model of this dataset after some reading. It forgets stages
+    that have come to their end, so it is asked again and again and the fullest
+    answer counts."""
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    optimization = options.experimental_optimization
+    optimization.map_and_batch_fusion = False
+    optimization.shuffle_and_repeat_fusion = False
+    optimization.map_fusion = False
+    options.autotune.enabled = True
+    dataset = dataset.with_options(options)
+    begin = asked = clock.now()
+    best: Node | None = None
+    iterator, pulled = iter(dataset), 0
+    while clock.now() < begin + seconds or (
+        pulled < 2 and clock.now() < begin + 5 * seconds
+    ):
+        try:
+            next(iterator)
+        except StopIteration:
+            if pulled == 0:
+                break
+            iterator = iter(dataset)
+            continue
+        pulled += 1
+        if pulled & (pulled - 1) == 0 or clock.now() > asked + 0.1:
+            asked = clock.now()
+            best = max((read_model(iterator), best), key=_fullness)
+    return best
+
+
+def _fullness(node: Node | None) -> tuple[int, int]:
+    return (0, 0) if node is None else (_size(node), node.elements)
+
+
+def _size(node: Node) -> int:
+    return 1 + sum(_size(child) for child in node.inputs)
+
+
+def _small_shuffles(stage: Stage) -> Stage:
+    """What a shuffle costs per element does not depend on its buffer, but
+    filling a large one takes long."""
+    inputs = tuple(_small_shuffles(upstream) for upstream in stage.inputs)
+    size = stage.args.get("buffer_size")
+    if stage.op == "shuffle" and isinstance(size, int) and size > 64:
+        args = {**stage.args, "buffer_size": 64}
+        return replace(stage, inputs=inputs, args=args)
+    if all(new is old for new, old in zip(inputs, stage.inputs, strict=True)):
+        return stage
+    return replace(stage, inputs=inputs)
+
+
+def prefix_costs(
+    pipeline: Pipeline, found: Sequence[StageCost], clock: Clock, seconds: float
+) -> dict[int, float]:
+    """CPU ms per element of each stage's own work, by its index.
+
+    TensorFlow's model counts the time inside kernels and not that of calling
+    them, which for small elements is most of it. So each prefix of the pipeline
+    is read alone, and the CPU time of a stage is that of the prefix which ends
+    in it less that of its inputs. CPU time is this process' own: other work on
+    the machine does not disturb it.
+    """
+    by_index = {cost.index: cost for cost in found if cost.index >= 0}
+    stages = list(pipeline.stages())
+    index_of = {id(stage): index for index, stage in enumerate(stages)}
+    wanted = [index for index in by_index if stages[index].op not in _CHEAP]
+    whole: dict[int, float] = {}
+    own: dict[int, float] = {}
+    for index, stage in enumerate(stages):
+        cost = by_index.get(index)
+        inputs = [index_of[id(upstream)] for upstream in stage.inputs]
+        below = 0.0
+        for upstream in inputs:
+            per_batch = cost.elements_per_batch if cost else 1.0
+            ratio = _elements(by_index, upstream, per_batch) / max(per_batch, 1e-9)
+            below += whole.get(upstream, 0.0) * ratio
+        if index not in wanted:
+            whole[index] = below
+            continue
+        assert cost is not None
+        guess = sum(c.ms_per_batch for c in found) / max(cost.elements_per_batch, 1.0)
+        whole[index] = _cpu_ms(
+            replace(pipeline, root=stage),
+            guess,
+            cost.bytes_per_element,
+            clock,
+            seconds / max(1, len(wanted)),
+        )
+        own[index] = max(0.0, whole[index] - below)
+    return own
+
+
+_CHEAP = ("with_options", "take", "skip", "repeat", "prefetch", "assert_cardinality")
+
+
+def _elements(by_index: dict[int, StageCost], index: int, otherwise: float) -> float:
+    cost = by_index.get(index)
+    return cost.elements_per_batch if cost else otherwise
+
+
+def _cpu_ms(
+    prefix: Pipeline, guess_ms: float, size: float, clock: Clock, seconds: float
+) -> float:
+    """CPU ms per element. A shuffle after the prefix reads as many elements as
+    its buffer holds, without a call into Python for each."""
+    import tensorflow as tf
+
+    from feedline.job.loops import quiesce
+    from feedline.job.rebuild import rebuild
+
+    dataset = rebuild(prefix, fresh=True).repeat()
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    most = max(4, int(_BUFFER_BYTES / max(size, 1.0)))
+    many = int(min(max(8, 1e3 * seconds / 2 / max(guess_ms, 1e-3)), most, 4096))
+
+    def read(count: int) -> float:
+        iterator = iter(dataset.shuffle(count, seed=1).with_options(options))
+        quiesce(clock, seconds=0.3)
+        begin = clock.cpu()
+        next(iterator)
+        return clock.cpu() - begin
+
+    few = max(1, many // 4)
+    read(few)
+    return max(0.0, 1e3 * (read(many) - read(few)) / (many - few))
+
+
+_BUFFER_BYTES = 128 * 2**20
+
+
+def costs(pipeline: Pipeline, root: Node) -> tuple[StageCost, ...]:
+    """Stage costs as TensorFlow's model gives them, source first, shares of the
+    whole adding up to 1."""
+    order = {id(stage): index for index, stage in enumerate(pipeline.stages())}
+    found = [
+        _cost(order[id(stage)] if stage is not None else -1, stage, node, wanted)
+        for stage, node, wanted in _align(pipeline.root, root, 1.0)
+    ]
+    return _in_shares(found[::-1])
+
+
+def _in_shares(found: Sequence[StageCost]) -> tuple[StageCost, ...]:
+    total = sum(cost.ms_per_batch for cost in found) or 1.0
+    return tuple(replace(cost, share=cost.ms_per_batch / total) for cost in found)
+
+
+def _cost(index: int, stage: Stage | None, node: Node, wanted: float) -> StageCost:
+    elements = max(1, node.elements)
+    own = node.ms / elements
+    return StageCost(
+        index=index,
+        name=stage.label() if stage is not None else node.name.lower(),
+        where=stage.where if stage is not None else None,
+        ms_per_element=own,
+        ms_per_batch=own * wanted,
+        bytes_per_element=node.bytes / elements,
+        elements_per_batch=wanted,
+        parallelism=node.parallelism,
+        asynchronous=node.name.startswith(_AHEAD),
+        injected=stage is None,
+    )
+
+
+def _align(
+    stage: Stage, node: Node, wanted: float
+) -> Iterator[tuple[Stage | None, Node, float]]:
+    """Pairs of stage and node, with how many elements of it one batch needs."""
+    matches = _matches(stage, node)
+    if not matches:
+        if node.name.startswith("Prefetch") and node.inputs:
+            yield None, node, wanted
+            yield from _align(stage, node.inputs[0], wanted)
+            return
+        if len(stage.inputs) == 1:  # a stage without a node of its own
+            yield from _align(stage.inputs[0], node, wanted)
+            return
+        if len(node.inputs) == 1 and not stage.is_source:
+            yield None, node, wanted
+            yield from _align(stage, node.inputs[0], wanted * _ratio(node))
+            return
+    inner = node.inputs[len(stage.inputs) :] if stage.inputs else node.inputs
+    whole = _with_children(node, inner)
+    yield stage, whole, wanted
+    for upstream, below in zip(stage.inputs, node.inputs, strict=False):
+        yield from _align(upstream, below, wanted * _ratio(node))
+
+
+def _ratio(node: Node) -> float:
+    """Elements taken for each one given."""
+    if node.ratio > 0:
+        return node.ratio
+    taken = node.inputs[0].elements if node.inputs else 0
+    return max(taken, 1) / max(node.elements, 1)
+
+
+def _with_children(node: Node, inner: tuple[Node, ...]) -> Node:
+    """Count the work of inner pipelines (the files of an interleave) with the
+    stage that opened them."""
+    extra = sum(_all_ms(child) for child in inner)
+    return replace(node, ms=node.ms + extra)
+
+
+def _all_ms(node: Node) -> float:
+    return node.ms + sum(_all_ms(child) for child in node.inputs)
+
+
+_NODE_NAMES: dict[str, tuple[str, ...]] = {
+    "map": ("Map", "ParallelMap"),
+    "batch": ("Batch", "ParallelBatch"),
+    "padded_batch": ("PaddedBatch",),
+    "shuffle": ("Shuffle",),
+    "repeat": ("Repeat", "ForeverRepeat", "FiniteRepeat", "EmptyRepeat"),
+    "prefetch": ("Prefetch",),
+    "cache": ("Cache", "MemoryDataset", "File", "Memory"),
+    "interleave": ("Interleave", "ParallelInterleave"),
+    "flat_map": ("FlatMap",),
+    "filter": ("Filter", "ParallelFilter"),
+    "take": ("Take", "FiniteTake", "EmptyTake"),
+    "skip": ("Skip", "FiniteSkip", "EmptySkip"),
+    "shard": ("Shard",),
+    "zip": ("Zip",),
+    "concatenate": ("Concatenate",),
+    "enumerate": ("Zip",),
+    "unbatch": ("Unbatch", "FlatMap"),
+    "window": ("Window",),
+    "scan": ("Scan",),
+    "from_tensor_slices": ("TensorSlice",),
+    "from_tensors": ("Tensor",),
+    "from_generator": ("FlatMap",),
+    "range": ("Range",),
+    "tfrecord": ("TFRecord", "ParallelInterleave", "FlatMap", "Interleave"),
+    "text_line": ("TextLine", "ParallelInterleave", "FlatMap", "Interleave"),
+    "csv": ("CSV", "Csv"),
+    "fixed_length_record": ("FixedLength", "ParallelInterleave", "FlatMap"),
+    "list_files": ("Shuffle", "TensorSlice"),
+}
+
+
+def _matches(stage: Stage, node: Node) -> bool:
+    names = _NODE_NAMES.get(stage.op)
+    if names is None:
+        return stage.op.replace("_", "").lower() in node.name.lower()
+    return node.name.startswith(names)

@@ -1,0 +1,149 @@
+"""What the optimizer's update costs, by experiment on copies.
+
+A copy of the optimizer updates copies of the variables, filled with zeros; the
+job's own are not touched. The same update on variables of one row tells what
+calling it costs; the rest is computing that grows with the parameters and not
+with the batch. For a table whose gradient names a few rows, the same update on
+a table of just those rows tells what it should cost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from feedline.job.loop import Clock
+from feedline.job.pipeline import Where
+from feedline.job.watch import Update
+from feedline.measure.measurement import TableCost
+from feedline.measure.timing import compare
+
+log = logging.getLogger(__name__)
+
+_SMALL_PARAMETERS = 500_000
+_SMALL_TABLE = 5_000
+
+
+@dataclass(frozen=True)
+class UpdateCost:
+    """`fixed` is the ms of an update that do not depend on the batch."""
+
+    fixed: float
+    tables: tuple[TableCost, ...] = ()
+
+
+def measure_update(
+    update: Update,
+    *,
+    ids_per_step: int,
+    touched: int,
+    clock: Clock,
+    seconds: float,
+    free_bytes: float,
+    where_of: Callable[[Any], Where | None] = lambda _: None,
+) -> UpdateCost | None:
+    """None where it was not worth it or would not fit into memory."""
+    shapes = [tuple(int(n) for n in variable.shape) for variable in update.variables]
+    parameters = sum(_product(shape) for shape in shapes)
+    if parameters < _SMALL_PARAMETERS:
+        return UpdateCost(0.0)
+    if parameters * 4 * 4 > free_bytes / 2:
+        return None
+    ids = {
+        position: _static_ids(grad) or ids_per_step
+        for position, grad in update.sparse.items()
+    }
+    calls = {
+        "all": _apply(update.optimizer, shapes, ids),
+        "tiny": _apply(
+            update.optimizer,
+            [(1, *shape[1:]) if len(shape) > 1 else shape[:1] for shape in shapes],
+            dict.fromkeys(ids, 1),
+        ),
+    }
+    tables = {
+        position: shapes[position]
+        for position in ids
+        if len(shapes[position]) == 2 and shapes[position][0] >= _SMALL_TABLE
+    }
+    for position, (rows, dim) in tables.items():
+        some = max(1, min(touched, ids[position], rows))
+        calls[f"table {position}"] = _apply(
+            update.optimizer, [(rows, dim)], {0: ids[position]}
+        )
+        calls[f"rows {position}"] = _apply(
+            update.optimizer, [(some, dim)], {0: ids[position]}
+        )
+    times = compare(calls, clock, seconds=seconds)
+    found = tuple(
+        TableCost(
+            name=str(getattr(update.variables[position], "path", f"table {position}")),
+            rows=rows,
+            dim=dim,
+            touched=max(1, min(touched, ids[position], rows)),
+            optimizer=type(update.optimizer).__name__,
+            update=times[f"table {position}"].value,
+            update_touched_only=times[f"rows {position}"].value,
+            where=where_of(update.variables[position]),
+        )
+        for position, (rows, dim) in tables.items()
+    )
+    fixed = max(0.0, times["all"].value - times["tiny"].value)
+    return UpdateCost(fixed, found)
+
+
+def _apply(
+    optimizer: Any, shapes: list[tuple[int, ...]], ids: dict[int, int]
+) -> Callable[[], object]:
+    """An update of fresh zeros of these shapes; `ids` says which of them get a
+    gradient of that many rows."""
+    import keras
+    import tensorflow as tf
+
+    copy = type(optimizer).from_config(optimizer.get_config())
+    variables = [
+        keras.Variable(tf.zeros(shape), dtype="float32", name=f"feedline_{index}")
+        for index, shape in enumerate(shapes)
+    ]
+    copy.build(variables)
+    gradients: list[Any] = []
+    for index, shape in enumerate(shapes):
+        if index not in ids:
+            gradients.append(tf.zeros(shape))
+            continue
+        rows = tf.cast(
+            tf.math.floormod(tf.range(ids[index], dtype=tf.int64) * 7919, shape[0]),
+            tf.int32,
+        )
+        gradients.append((tf.zeros((ids[index], *shape[1:])), rows, shape))
+
+    @tf.function
+    def apply() -> Any:
+        grads = [
+            tf.IndexedSlices(grad[0], grad[1], tf.constant(grad[2], tf.int32))
+            if isinstance(grad, tuple)
+            else grad
+            for grad in gradients
+        ]
+        copy.apply(grads, variables)
+        return copy.iterations.value
+
+    def call() -> object:
+        return apply()
+
+    return call
+
+
+def _static_ids(gradient: Any) -> int | None:
+    indices = getattr(gradient, "indices", None)
+    length = indices.shape[0] if indices is not None and indices.shape.rank else None
+    return int(length) if length is not None else None
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    result = 1
+    for length in shape:
+        result *= length
+    return result

@@ -1,0 +1,8 @@
+"""Report in, text out: nothing here measures, and nothing knows TensorFlow.
+
+report.py   the value itself
+build.py    a job, its measurement and its findings -> Report
+verdict.py  the one sentence that comes first
+terminal.py Report -> text for a terminal or a log
+json.py     Report <-> JSON, schema 1 (schema.json)
+"""

@@ -1,0 +1,206 @@
+"""Report <-> JSON, schema 1, and the file it is kept in.
+
+The Report's own types say how to read it, so a field that is added to a row is
+written and read without another word here. What comes from a file is checked
+field by field: a damaged report is a ReportError that names the file and the
+place. NaN and infinity are not JSON; they are written as null, which reads back
+as "not measured".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import types
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from feedline.errors import FeedlineError, OutputExists, ReportError
+from feedline.report.report import SCHEMA, SHARES, Report
+
+MAX_BYTES = 50_000_000
+
+
+def to_json(report: Report) -> str:
+    """The report as JSON text, ASCII only, the schema's number first."""
+    data = asdict(report)
+    ordered = {"schema": data.pop("schema"), **data}
+    return json.dumps(_finite(ordered), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+def from_json(text: str) -> Report:
+    """The report that this text was made from; ReportError says what is wrong."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"it is not JSON ({error})") from None
+    if not isinstance(data, dict) or "schema" not in data:
+        raise ReportError('it is JSON but not a feedline report: no "schema" field')
+    if data["schema"] != SCHEMA:
+        raise ReportError(
+            f"its schema is {data['schema']!r} and this feedline reads schema "
+            f"{SCHEMA}; a newer feedline may be needed"
+        )
+    report: Report = _decode(Report, data, "report")
+    _check_shares(report)
+    return report
+
+
+def _check_shares(report: Report) -> None:
+    shares = report.shares
+    if set(shares) != set(SHARES):
+        raise ReportError(f"report.shares must be {', '.join(SHARES)}")
+    if not all(share >= 0 for share in shares.values()):
+        raise ReportError("report.shares must not be negative")
+    if abs(sum(shares.values()) - 1) > 1e-3:
+        raise ReportError("report.shares must add up to 1")
+    if report.bound not in SHARES:
+        raise ReportError(
+            f"report.bound must be one of {', '.join(SHARES)}, not {report.bound!r}"
+        )
+
+
+def _decode(kind: Any, value: Any, at: str) -> Any:
+    """`value` as `kind`, which is a type as the Report's rows annotate it."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        inner = next(arg for arg in args if arg is not type(None))
+        return None if value is None else _decode(inner, value, at)
+    if origin is tuple:
+        return _tuple(args, value, at)
+    if origin is dict:
+        _need(dict, value, at, "an object")
+        return {key: _decode(args[1], v, f"{at}.{key}") for key, v in value.items()}
+    if is_dataclass(kind):
+        return _row(kind, value, at)
+    if kind is float:
+        return _float(value, at)
+    if kind is int and isinstance(value, bool):
+        raise ReportError(f"{at} must be a whole number, not {value!r}")
+    names = {int: "a whole number", str: "a text", bool: "true or false"}
+    _need(kind, value, at, names[kind])
+    return value
+
+
+def _row(kind: Any, value: Any, at: str) -> Any:
+    _need(dict, value, at, "an object")
+    hints = get_type_hints(kind)
+    known = {}
+    for field in fields(kind):
+        if field.name in value:
+            place = f"{at}.{field.name}"
+            known[field.name] = _decode(hints[field.name], value[field.name], place)
+        elif field.default is MISSING:
+            raise ReportError(f"{at}.{field.name} is missing")
+    return kind(**known)
+
+
+def _tuple(args: tuple[Any, ...], value: Any, at: str) -> tuple[Any, ...]:
+    _need(list, value, at, "a list")
+    if args[-1] is not Ellipsis and len(value) != len(args):
+        raise ReportError(f"{at} must have {len(args)} values, not {len(value)}")
+    return tuple(_decode(args[0], v, f"{at}[{i}]") for i, v in enumerate(value))
+
+
+def _float(value: Any, at: str) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ReportError(f"{at} must be a number, not {value!r:.60}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ReportError(f"{at} is not a finite number")
+    return number
+
+
+def _need(kind: type, value: Any, at: str, name: str) -> None:
+    if not isinstance(value, kind):
+        raise ReportError(f"{at} must be {name}, not {value!r:.60}")
+
+
+def load(path: str | os.PathLike[str]) -> Report:
+    """The report saved in a file."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise ReportError(f"it is larger than {MAX_BYTES // 10**6} MB")
+        return from_json(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ReportError(f"cannot read {path}: it is not UTF-8 text") from None
+    except OSError as error:
+        raise ReportError(f"cannot read {path}: {error.strerror or error}") from None
+    except ReportError as error:
+        raise ReportError(f"cannot read {path}: {error}") from None
+
+
+def check_target(path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Where a report may be saved, as an absolute path; an error if it may not.
+
+    Asked before anything is run: nobody waits a minute to learn that the
+    directory was misspelt. An earlier report may be replaced, any other file
+    only with `force`.
+    """
+    target = Path(path).absolute()
+    folder = target.parent
+    if target.is_dir():
+        raise FeedlineError(f"cannot write {path}: it is a directory")
+    if not folder.is_dir():
+        raise FeedlineError(f"cannot write {path}: there is no directory {folder}")
+    if not os.access(target if target.exists() else folder, os.W_OK):
+        raise FeedlineError(f"cannot write {path}: permission denied")
+    if target.is_file() and not force and not _replaceable(target):
+        raise OutputExists(
+            f"{path} exists and is not a feedline report; give another name, or "
+            "--force to overwrite it"
+        )
+    return target
+
+
+def _replaceable(path: Path) -> bool:
+    """An empty file, or a report of any schema: a JSON object with our marks."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return False
+        text = path.read_text("utf-8-sig")
+        data = json.loads(text) if text.strip() else {}
+    except (OSError, ValueError, RecursionError):
+        return False
+    return not text.strip() or (
+        isinstance(data, dict) and {"schema", "step", "shares", "bound"} <= set(data)
+    )
+
+
+def save(report: Report, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write the report whole or not at all: a temporary file, then a rename."""
+    target = check_target(path, force=force)
+    text = to_json(report)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, "utf-8")  # a pipe or a device: /dev/stdout
+            return
+        target = target.resolve()  # the file behind a link, not the link
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            part.write_text(text, "utf-8")
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FeedlineError(f"cannot write {path}: {reason}") from None

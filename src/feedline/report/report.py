@@ -1,0 +1,137 @@
+"""`Report`: one verdict as one value, which can be saved and shown again.
+
+Holds only plain data, so a report read back from JSON shows the same as the
+one that was measured. The JSON field names are the public contract, schema 1:
+fields may be added, never renamed. A float that was not measured is None where
+the type says so, else NaN; both are `null` in JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TextIO
+
+SCHEMA = 1
+
+SHARES = ("input", "transfer", "overhead", "compute")
+"""What a step is made of, in the order a batch meets them. `Report.shares` has
+these keys and `Report.bound` is one of them."""
+
+
+@dataclass(frozen=True)
+class MachineRow:
+    cores: int
+    memory_gb: float
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StepRow:
+    observed_ms: float
+    ceiling_ms: float
+    input_alone_ms: float | None
+    batch_size: int | None
+    steps: int
+    interval_ms: tuple[float, float]
+    host_fed_ms: float | None = None
+    ceiling_interval_ms: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class LineRow:
+    where: str
+    seconds: float
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class RunRow:
+    import_s: float
+    prepare_s: float
+    trace_s: float
+    train_s: float | None
+    slowest_lines: tuple[LineRow, ...] = ()
+    epoch_s: float | None = None
+    epoch_start_s: float | None = None
+
+
+@dataclass(frozen=True)
+class StageRow:
+    name: str
+    where: str | None
+    ms_per_element: float
+    share: float
+    bytes_per_element: float
+    ms_per_step: float = 0.0
+    parallelism: int = 1
+    code: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    cause: str
+    where: str | None
+    cost_ms: float
+    evidence: str
+    fixes: tuple[str, ...]
+    title: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class FixRow:
+    fix: str
+    grade: str
+    predicted_gain: float | None
+    measured_gain: float | None
+    interval: tuple[float, float] | None
+    applied: bool
+
+
+@dataclass(frozen=True)
+class AfterRow:
+    observed_ms: float
+    speedup: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ProofRow:
+    same: str
+    elements_compared: int
+    epochs_compared: int
+
+
+@dataclass(frozen=True)
+class Report:
+    version: str
+    machine: MachineRow
+    step: StepRow
+    shares: dict[str, float]
+    bound: str
+    run: RunRow
+    verdict: str
+    stages: tuple[StageRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+    fixes: tuple[FixRow, ...] = ()
+    after: AfterRow | None = None
+    proof: ProofRow | None = None
+    seconds: float = 0.0
+    script: str = ""
+    loop: str = ""
+    unknown: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = field(default=SCHEMA)
+
+    def show(self, file: TextIO | None = None, *, color: bool | None = None) -> None:
+        """Print the verdict to `file`, standard output unless told."""
+        from feedline.report import terminal
+
+        terminal.show(self, file, color=color)
+
+    def to_json(self) -> str:
+        """The report as JSON, schema 1."""
+        from feedline.report import json
+
+        return json.to_json(self)

@@ -1,0 +1,101 @@
+"""The one sentence that comes first, from the report's own rows.
+
+It says where the time goes, then which line is to blame. When nothing on the
+input side would help, it says that instead, and how near the ceiling the job
+is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from feedline.report.format import percent, ratio, seconds, times
+from feedline.report.report import FindingRow, RunRow, StepRow
+
+PREPARATION = "slow-preparation"
+
+NEAR_CEILING = 0.1
+"""A job this near its ceiling is told that its input is not the matter."""
+
+
+def sentence(
+    *,
+    bound: str,
+    shares: Mapping[str, float],
+    step: StepRow,
+    run: RunRow,
+    findings: Sequence[FindingRow] = (),
+    label: str = "",
+) -> str:
+    """The verdict. `findings` are ranked; `label` names what the first one
+    points at (`map(load)`), its source line standing in where it is empty."""
+    first = next(iter(findings), None)
+    if first is not None and first.cause == PREPARATION:
+        return _preparing(run)
+    share = percent(shares[bound])
+    blame = _blame(first, label) if first is not None else ""
+    if first is not None and first.cost_ms > 0:
+        return f"{_WHERE_TIME_GOES[bound].format(share)}: {blame}."
+    fault = f" A fault that costs no time: {blame}." if blame else ""
+    return _nothing_found(bound, share, step) + fault
+
+
+_WHERE_TIME_GOES = {
+    "input": "The model waits for input {} of the time",
+    "transfer": "Copying batches to the device takes {} of the time",
+    "overhead": "Starting the step takes {} of the time, however little it computes",
+    "compute": "The model computes {} of the time",
+}
+
+
+def _preparing(run: RunRow) -> str:
+    takes = f"Preparing takes {seconds(run.prepare_s)}"
+    if run.train_s is not None:
+        takes += f", training {seconds(run.train_s)}"
+    if not run.slowest_lines:
+        return f"{takes}."
+    line = run.slowest_lines[0]
+    if line.seconds >= run.prepare_s / 2:
+        return f"{takes}: most of it in {line.where}{_quoted(line.code)}."
+    spent = seconds(line.seconds)
+    return f"{takes}: the slowest line, {spent}, is {line.where}{_quoted(line.code)}."
+
+
+def _nothing_found(bound: str, share: str, step: StepRow) -> str:
+    gain = ratio(step.observed_ms, step.ceiling_ms)
+    if bound != "compute":
+        return f"{_WHERE_TIME_GOES[bound].format(share)}; no known cause was found."
+    if gain is None:
+        return f"The model computes {share} of the time; its ceiling is not known."
+    gap = max(0.0, 1 - 1 / gain)
+    if gap <= NEAR_CEILING:
+        within = max(1, math.ceil(gap * 100))
+        return (
+            f"Nothing on the input side would help: the model computes {share} of "
+            f"the step, which is within {within} % of its ceiling."
+        )
+    return (
+        f"The model computes {share} of the time; the best input could make the "
+        f"step at most {times(gain)} faster, and no known cause was found."
+    )
+
+
+def _blame(finding: FindingRow, label: str) -> str:
+    """`train.py:41 map(load): a map runs on one core`, as far as it is known."""
+    title = finding.title.rstrip(". ") or finding.cause
+    if finding.where is None:
+        return _lowered(title)
+    return f"{finding.where}{_quoted(label or finding.code)}: {_lowered(title)}"
+
+
+def _lowered(title: str) -> str:
+    """Title case off the first word, unless it is a name such as `GPU`."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _quoted(code: str, width: int = 48) -> str:
+    code = " ".join(code.split())
+    if not code:
+        return ""
+    return f" `{code if len(code) <= width else code[: width - 3] + '...'}`"

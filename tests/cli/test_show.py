@@ -1,0 +1,24 @@
+"""`feedline show`: a saved report, printed again."""
+
+from __future__ import annotations
+
+from feedline.report.json import save
+from feedline.report.terminal import render
+from tests.cli.command import feedline
+from tests.report.samples import sample
+
+
+def test_it_prints_what_was_printed_when_it_was_measured(tmp_path):
+    save(sample(), tmp_path / "r.json")
+    done = feedline("show", "r.json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == render(sample())
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_damaged_report_is_one_clear_sentence(tmp_path):
+    (tmp_path / "r.json").write_text('{"schema": 1}')
+    done = feedline("show", "r.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == ("feedline: cannot read r.json: report.version is missing\n")

@@ -1,0 +1,124 @@
+"""`feedline why` as a command line: what it passes on, prints, writes, returns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from feedline.report.json import load, save
+from feedline.report.terminal import render
+from tests.cli.command import feedline, with_session
+from tests.report.samples import sample
+
+SEEN = "print([target, module, seconds, loop]); return None, 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        (["x.py"], "[['x.py'], False, 60.0, None]"),
+        (
+            ["--seconds", "5", "--loop", "2", "x.py", "a"],
+            "[['x.py', 'a'], False, 5.0, 2]",
+        ),
+        (
+            ["x.py", "--json", "--help", "-m", "--", "-x=1"],
+            "[['x.py', '--json', '--help', '-m', '--', '-x=1'], False, 60.0, None]",
+        ),
+        (
+            ["-m", "pkg.train", "-m", "y"],
+            "[['pkg.train', '-m', 'y'], True, 60.0, None]",
+        ),
+        (["--", "-odd.py", "--x"], "[['-odd.py', '--x'], False, 60.0, None]"),
+    ],
+)
+def test_our_options_stand_before_the_script_the_rest_is_untouched(arguments, seen):
+    done = with_session(SEEN, "why", *arguments)
+    assert done.stderr == ""
+    assert done.stdout.strip() == seen
+
+
+@pytest.mark.parametrize("bad", ["0", "-1", "nan", "inf", "many"])
+def test_seconds_must_be_a_length_of_time(bad):
+    done = with_session(SEEN, "why", "--seconds", bad, "x.py")
+    assert done.returncode == 2
+    assert "--seconds" in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_report_is_printed_and_saved(tmp_path):
+    path = tmp_path / "r.json"
+    done = with_session("return sample(), 0", "why", "--json", str(path), "x.py")
+    assert done.returncode == 0
+    assert done.stdout == render(sample())
+    assert load(path) == sample()
+
+
+def test_the_file_is_where_it_was_asked_for_even_if_the_script_moves(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    body = "import os; os.chdir('elsewhere'); return sample(), 0"
+    done = with_session(body, "why", "--json", "r.json", "x.py", cwd=tmp_path)
+    assert done.returncode == 0
+    assert load(tmp_path / "r.json") == sample()
+
+
+def test_the_file_is_checked_before_the_script_is_run(tmp_path):
+    mine = tmp_path / "notes.txt"
+    mine.write_text("mine")
+    for path in (tmp_path, tmp_path / "no" / "r.json", mine):
+        done = with_session("print('ran')", "why", "--json", str(path), "x.py")
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert done.stderr.startswith("feedline: ")
+    assert mine.read_text() == "mine"
+
+
+def test_force_overwrites(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("mine")
+    arguments = ["why", "--force", "--json", str(path), "x.py"]
+    assert with_session("return sample(), 0", *arguments).returncode == 0
+    assert json.loads(path.read_text())["schema"] == 1
+
+
+def test_an_earlier_report_survives_a_failure(tmp_path):
+    path = tmp_path / "r.json"
+    save(sample(seconds=1.0), path)
+    done = with_session("return None, 7", "why", "--json", str(path), "x.py")
+    assert done.returncode == 7
+    assert load(path).seconds == 1.0
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ("NoTrainingLoop('no training loop was seen in x.py')", 3),
+        ("ScriptError('there is no file x.py')", 2),
+        ("TensorFlowMissing()", 2),
+        ("NoTrainingLoop('x.py ended.\\nSeen: nothing')", 3),
+    ],
+)
+def test_errors_have_their_exit_code_and_no_traceback(error, code):
+    done = with_session(f"raise {error}", "why", "x.py")
+    assert done.returncode == code
+    assert done.stderr.startswith("feedline: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_verdict_is_printed_even_if_it_cannot_be_saved(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    body = f"import os; os.rmdir({str(folder)!r}); return sample(), 0"
+    done = with_session(body, "why", "--json", str(folder / "r.json"), "x.py")
+    assert done.stdout == render(sample())
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr
+
+
+def test_colour_is_on_request():
+    assert "\x1b[" in with_session("return sample(), 0", "why", "--color", "x").stdout
+
+
+def test_help_is_ours_only_before_the_script():
+    assert "feedline why train.py" in feedline("why", "--help").stdout
