@@ -323,6 +323,11 @@ FUNCTIONS = [
         args={"num_parallel_calls": -1, "deterministic": True, "name": "double"},
         also="parallel",
     ),
+    Case(
+        "map",
+        lambda f: tf.compat.v1.data.Dataset.range(9).map(twice),
+        also="of version 1",
+    ),
     Case("filter", lambda f: numbers().filter(is_even)),
     Case("flat_map", lambda f: numbers().flat_map(twin)),
     Case(

@@ -226,7 +226,7 @@ def test_rereadable(files):
     assert not read(generated().batch(1)).rereadable
     assert not read(numbers().flat_map(generated)).rereadable
     assert not read(tf.data.TextLineDataset(str(files / "pipe"))).rereadable
-    assert read(opaque).rereadable  # the graph shows that it is a range
+    assert not read(opaque).rereadable
 
 
 def test_inner_pipelines(files):

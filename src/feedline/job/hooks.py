@@ -41,7 +41,7 @@ def install(watch: Watch) -> AfterImport:
         "tensorflow.python.framework.ops": _reading_values,
         "keras.src.backend.tensorflow.trainer": _fit,
         "keras.src.optimizers.base_optimizer": _optimizer,
-        "keras.src.layers.core.embedding": _embeddings,
+        "keras.src.layers.layer": _embeddings,
     }
     hooks = AfterImport(
         {name: functools.partial(patch, watch) for name, patch in patches.items()}
@@ -131,8 +131,11 @@ def _loops_in_functions(watch: Watch, module: ModuleType) -> None:
     def for_stmt(ds: Any, *args: Any, **kwargs: Any) -> Any:
         return original(watch.loop_traced(ds), *args, **kwargs)
 
-    # TensorFlow registers the function by this name when it needs it first.
+    # TensorFlow registers the function by this name at the end of its import.
     hooked._tf_ag_dataset_for_stmt = for_stmt
+    registry = module.control_flow.for_loop_registry._registry
+    for cls in [cls for cls, known in registry.items() if known is original]:
+        registry[cls] = for_stmt
 
 
 def _functions(watch: Watch, module: ModuleType) -> None:
@@ -211,17 +214,18 @@ def _fit(watch: Watch, module: ModuleType) -> None:
 
 
 def _embeddings(watch: Watch, module: ModuleType) -> None:
-    """An embedding layer remembers the line that made it."""
-    cls = module.Embedding
-    original = cls.__init__
+    """An embedding layer remembers the line that made it. (Keras reads the
+    signature of every layer's `__init__`, so that one must stay as it is.)"""
+    cls = module.Layer
+    original = cls.__new__
 
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        if watch.on:
-            watch.tables[self] = where_of(sys._getframe(1))
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        layer = original(cls, *args, **kwargs)
+        if watch.on and any(base.__name__ == "Embedding" for base in cls.__mro__):
+            watch.tables[layer] = where_of(sys._getframe(1))
+        return layer
 
-    cls.__init__ = init
+    cls.__new__ = new
 
 
 def _optimizer(watch: Watch, module: ModuleType) -> None:

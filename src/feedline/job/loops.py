@@ -62,6 +62,7 @@ class Loop:
         self._ring: Ring | None = None
         self._rings: dict[tuple[str, int | None], Ring] = {}
         self._last_live = False
+        self._restless = False
 
     # The watch's notes -----------------------------------------------------
 
@@ -137,8 +138,8 @@ class Loop:
                 self._live().drain()
             self._last_live = True
         elif run.feed in ("host", "device"):
-            if self._last_live:
-                quiesce(self.clock)
+            if self._last_live and not self._restless:
+                self._restless = not quiesce(self.clock)
             self._last_live = False
 
 
@@ -369,14 +370,16 @@ class PythonLoop(Loop):
             self._finish(end.value)
 
 
-def quiesce(clock: Clock, *, seconds: float = 1.0) -> None:
-    """Wait until the process uses hardly any CPU, or a second."""
+def quiesce(clock: Clock, *, seconds: float = 1.0) -> bool:
+    """Wait until the process uses hardly any CPU; False if it does not come to
+    rest in time."""
     until = clock.now() + seconds
     while clock.now() < until:
         before = clock.cpu()
         clock.sleep(0.02)
         if clock.cpu() - before < 0.005:
-            return
+            return True
+    return False
 
 
 def accelerator() -> str:

@@ -12,7 +12,8 @@ with a dataset of weights, are the datasets and then the one that chooses.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,11 +105,8 @@ def inputs_first(
 
 def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
     functions = tuple(describe(traced, func) for traced, func in found.users)
-    if found.op == OPAQUE:
-        random, rereadable = _judge_opaque(found)
-    else:
-        random = _is_random(found.op, found.args)
-        rereadable = OPS[found.op].rereadable and _can_read_twice(found.args)
+    if found.op == "choose_from_datasets":
+        inputs = (*inputs[:-1], _chooser(inputs[-1]))
     return Stage(
         op=found.op,
         inputs=inputs,
@@ -116,43 +114,40 @@ def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
         functions=functions,
         spec=_specs(found.dataset.element_spec),
         where=getattr(found.dataset, "_feedline_where", None),
-        random=random or any(function.random for function in functions),
-        rereadable=rereadable
+        random=_is_random(found) or any(f.random for f in functions),
+        rereadable=_is_rereadable(found)
         and not any("GeneratorDataset" in f.ops for f in functions),
         inner=_inner(found.op, functions),
         handle=found,
     )
 
 
-def _is_random(op: str, args: Mapping[str, Any]) -> bool:
-    if op == "shuffle":
-        return bool(args["buffer_size"] != 1)
-    if op in ("list_files", "make_csv_dataset"):
-        return bool(args["shuffle"])
-    return op in _RANDOM_OPS
+def _is_random(found: Found) -> bool:
+    if found.op == "shuffle":
+        return bool(found.args["buffer_size"] != 1)
+    if found.op in ("list_files", "make_csv_dataset"):
+        return bool(found.args["shuffle"])
+    return found.op in _RANDOM_OPS
 
 
-def _judge_opaque(found: Found) -> tuple[bool, bool]:
-    """(random, rereadable) of an object whose making is not known. A source may
-    be anything, so it is not read twice; but the chooser of
-    `choose_from_datasets`, which TensorFlow strips of its past, is in the graph."""
-    if found.inputs:
-        return False, True
-    ops = (
-        graph.op_types(found.dataset)
-        if found.args["class"] == "_VariantDataset"
-        else []
-    )
-    random = any(op.startswith(("Shuffle", "Random", "Stateful")) for op in ops)
-    outside = ("PyFunc", "EagerPyFunc", "Generator", "DataService", "Iterator")
-    return random, bool(ops) and not any(op.startswith(outside) for op in ops)
-
-
-def _can_read_twice(args: Mapping[str, Any]) -> bool:
-    """False for pipes and terminals among the file names."""
-    names = args.get("filenames") or args.get("file_pattern") or ()
+def _is_rereadable(found: Found) -> bool:
+    """An unknown source may be anything; a known one may still read a pipe."""
+    if found.op == OPAQUE:
+        return bool(found.inputs)
+    names = found.args.get("filenames") or found.args.get("file_pattern") or ()
     names = (names,) if isinstance(names, str) else names[:_MOST_FILES_LOOKED_AT]
-    return not any(_is_stream(name) for name in names)
+    return OPS[found.op].rereadable and not any(_is_stream(name) for name in names)
+
+
+def _chooser(stage: Stage) -> Stage:
+    """TensorFlow strips the choosing dataset of its past; the graph still has it."""
+    ops = graph.op_types(stage.handle.dataset)
+    outside = ("PyFunc", "EagerPyFunc", "Generator", "DataService", "Iterator")
+    return replace(
+        stage,
+        random=any(op.startswith(("Shuffle", "Random")) for op in ops),
+        rereadable=bool(ops) and not any(op.startswith(outside) for op in ops),
+    )
 
 
 def _is_stream(name: str) -> bool:

@@ -66,7 +66,7 @@ class Examiner:
         job = replace(job, batch_size=batch)
         step = yield from measure_step(
             self.clock,
-            seconds=0.4 * self.seconds,
+            seconds=0.25 * self.seconds,
             accelerated=machine.accelerated,
             batch_size=batch,
             host_work=0.0 if loop.kind == "loop" else self._host_work(),
@@ -153,7 +153,7 @@ class Examiner:
         if not pipeline.rereadable:
             node = read_model(live.iterator)
             return costs(pipeline, node) if node is not None else ()
-        return watch_stages(pipeline, self.clock, min(6.0, 0.12 * self.seconds))
+        return watch_stages(pipeline, self.clock, min(6.0, 0.1 * self.seconds))
 
     def _update(self, machine: Machine) -> UpdateCost | None:
         update = next(reversed(self.watch.updates.values()), None)
@@ -165,7 +165,7 @@ class Examiner:
             ids_per_step=ids,
             touched=touched,
             clock=self.clock,
-            seconds=0.1 * self.seconds,
+            seconds=0.07 * self.seconds,
             free_bytes=machine.free_memory_gb * 2**30,
             where_of=self.watch.table_where,
         )
@@ -194,7 +194,7 @@ class Examiner:
         curve = yield from measure_curve(
             sizes,
             clock=self.clock,
-            seconds=min(0.15 * self.seconds, self.left()),
+            seconds=min(0.1 * self.seconds, self.left()),
             feed="device" if on_device else "host",
         )
         fixed = intercept([point for point in curve if point[0] <= size])
@@ -216,7 +216,7 @@ class Examiner:
     ) -> dict[str, Estimate]:
         found: dict[str, Estimate] = {}
         shares = step.shares()
-        share_of_time = 0.05 * self.seconds
+        share_of_time = 0.04 * self.seconds
         pipeline = job.pipeline
         if pipeline is not None and pipeline.rereadable and shares["input"] > 0.05:
             found |= self._try(

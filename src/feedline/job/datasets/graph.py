@@ -69,7 +69,7 @@ def _nodes(dataset: Any, *, functions: bool = False) -> list[Any]:
 def _value(attr: Any) -> Any:
     kind = attr.WhichOneof("value")
     value = getattr(attr, kind) if kind in ("s", "i", "f", "b") else None
-    return value.decode() if isinstance(value, bytes) else value
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _bytes(dataset: Any) -> float:
