@@ -9,8 +9,9 @@ fusion off the two differ only by such additions and by stages without a node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 from feedline.job.loop import Clock
@@ -151,57 +152,52 @@ def _small_shuffles(stage: Stage) -> Stage:
 def prefix_costs(
     pipeline: Pipeline, found: Sequence[StageCost], clock: Clock, seconds: float
 ) -> dict[int, float]:
-    """CPU ms per element of each stage's own work, by its index.
+    """CPU ms per element of the stages that call a function, by their index.
 
     TensorFlow's model counts the time inside kernels and not that of calling
-    them, which for small elements is most of it. So each prefix of the pipeline
-    is read alone, and the CPU time of a stage is that of the prefix which ends
-    in it less that of its inputs. CPU time is this process' own: other work on
-    the machine does not disturb it.
+    them, which for small elements is most of it. So the pipeline is read alone
+    up to such a stage and up to its input, and the CPU time between them is the
+    stage's. CPU time is this process' own: other work on the machine does not
+    disturb it.
     """
-    by_index = {cost.index: cost for cost in found if cost.index >= 0}
     stages = list(pipeline.stages())
-    index_of = {id(stage): index for index, stage in enumerate(stages)}
-    wanted = [index for index in by_index if stages[index].op not in _CHEAP]
-    whole: dict[int, float] = {}
+    calling = [
+        cost
+        for cost in found
+        if cost.index >= 0 and stages[cost.index].functions and not cost.injected
+    ]
     own: dict[int, float] = {}
-    for index, stage in enumerate(stages):
-        cost = by_index.get(index)
-        inputs = [index_of[id(upstream)] for upstream in stage.inputs]
-        below = 0.0
-        for upstream in inputs:
-            per_batch = cost.elements_per_batch if cost else 1.0
-            ratio = _elements(by_index, upstream, per_batch) / max(per_batch, 1e-9)
-            below += whole.get(upstream, 0.0) * ratio
-        if index not in wanted:
-            whole[index] = below
+    for cost in calling:
+        stage = stages[cost.index]
+        each = sum(c.ms_per_batch for c in found) / max(cost.elements_per_batch, 1.0)
+        share = seconds / len(calling)
+        with_it = _reader(replace(pipeline, root=stage), cost, each, clock, share)
+        if not stage.inputs:
+            own[cost.index] = with_it()
             continue
-        assert cost is not None
-        guess = sum(c.ms_per_batch for c in found) / max(cost.elements_per_batch, 1.0)
-        whole[index] = _cpu_ms(
-            replace(pipeline, root=stage),
-            guess,
-            cost.bytes_per_element,
-            clock,
-            seconds / max(1, len(wanted)),
-        )
-        own[index] = max(0.0, whole[index] - below)
+        upstream = replace(pipeline, root=stage.inputs[0])
+        without = _reader(upstream, cost, each, clock, share)
+        taken = _taken(found, stages, stage, cost)
+        rounds = [with_it() - taken * without() for _ in range(3)]
+        own[cost.index] = max(0.0, median(rounds))
     return own
 
 
-_CHEAP = ("with_options", "take", "skip", "repeat", "prefetch", "assert_cardinality")
-
-
-def _elements(by_index: dict[int, StageCost], index: int, otherwise: float) -> float:
-    cost = by_index.get(index)
-    return cost.elements_per_batch if cost else otherwise
-
-
-def _cpu_ms(
-    prefix: Pipeline, guess_ms: float, size: float, clock: Clock, seconds: float
+def _taken(
+    found: Sequence[StageCost], stages: Sequence[Stage], stage: Stage, cost: StageCost
 ) -> float:
-    """CPU ms per element. A shuffle after the prefix reads as many elements as
-    its buffer holds, without a call into Python for each."""
+    """Elements that the stage takes for each one it gives."""
+    for other in found:
+        if other.index >= 0 and stages[other.index] is stage.inputs[0]:
+            return other.elements_per_batch / max(cost.elements_per_batch, 1e-9)
+    return 1.0
+
+
+def _reader(
+    prefix: Pipeline, cost: StageCost, each_ms: float, clock: Clock, seconds: float
+) -> Callable[[], float]:
+    """Measures CPU ms per element of this prefix. A shuffle after it reads as
+    many elements as its buffer holds, without a call into Python for each."""
     import tensorflow as tf
 
     from feedline.job.loops import quiesce
@@ -210,8 +206,9 @@ def _cpu_ms(
     dataset = rebuild(prefix, fresh=True).repeat()
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    most = max(4, int(_BUFFER_BYTES / max(size, 1.0)))
-    many = int(min(max(8, 1e3 * seconds / 2 / max(guess_ms, 1e-3)), most, 4096))
+    most = max(4, int(_BUFFER_BYTES / max(cost.bytes_per_element, 1.0)))
+    many = int(min(max(8, 1e3 * seconds / 8 / max(each_ms, 1e-3)), most, 4096))
+    few = max(1, many // 4)
 
     def read(count: int) -> float:
         iterator = iter(dataset.shuffle(count, seed=1).with_options(options))
@@ -220,9 +217,11 @@ def _cpu_ms(
         next(iterator)
         return clock.cpu() - begin
 
-    few = max(1, many // 4)
+    def measure() -> float:
+        return max(0.0, 1e3 * (read(many) - read(few)) / (many - few))
+
     read(few)
-    return max(0.0, 1e3 * (read(many) - read(few)) / (many - few))
+    return measure
 
 
 _BUFFER_BYTES = 128 * 2**20
@@ -261,12 +260,21 @@ def _cost(index: int, stage: Stage | None, node: Node, wanted: float) -> StageCo
     )
 
 
+_GONE = Node("", 0.0, 0, 0, 1, 1.0, ())
+"""Stands for a stage that TensorFlow's model knows no more: it has ended."""
+
+
 def _align(
     stage: Stage, node: Node, wanted: float
 ) -> Iterator[tuple[Stage | None, Node, float]]:
     """Pairs of stage and node, with how many elements of it one batch needs."""
-    matches = _matches(stage, node)
-    if not matches:
+    if node is _GONE:
+        yield stage, node, wanted
+        ratio = stage.args.get("batch_size") or 1
+        for upstream in stage.inputs:
+            yield from _align(upstream, _GONE, wanted * ratio)
+        return
+    if not _matches(stage, node):
         if node.name.startswith("Prefetch") and node.inputs:
             yield None, node, wanted
             yield from _align(stage, node.inputs[0], wanted)
@@ -281,7 +289,9 @@ def _align(
     inner = node.inputs[len(stage.inputs) :] if stage.inputs else node.inputs
     whole = _with_children(node, inner)
     yield stage, whole, wanted
-    for upstream, below in zip(stage.inputs, node.inputs, strict=False):
+    for position, upstream in enumerate(stage.inputs):
+        there = position < len(node.inputs)
+        below = node.inputs[position] if there else _GONE
         yield from _align(upstream, below, wanted * _ratio(node))
 
 
