@@ -1,8 +1,7 @@
 """The process in which the user's script runs under `feedline why`.
 
-Started by `session.py` as `python -m feedline.child ORDER`. It runs the script,
-measures the loop that the watch catches, writes the outcome into a file and
-stops the script.
+Started by `session.py`. It runs the script, measures the loop that the watch
+catches, writes the outcome into a file and stops the script.
 """
 
 from __future__ import annotations
@@ -12,7 +11,10 @@ import logging
 import os
 import sys
 import threading
+import time
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,15 @@ from typing import Any
 from feedline.errors import FeedlineError
 from feedline.job import capture
 from feedline.job.job import Job
-from feedline.job.loop import drive
+from feedline.job.loop import InputFailed, LoopEnded, drive
 from feedline.job.watch import ScriptStopped, Watch
 from feedline.measure.clock import SystemClock
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.measure.run import RunSampler
 
 _GRACE_SECONDS = 20.0
+_PATIENCE_SECONDS = 20.0
+_IDLE_CPU = 0.02
 
 
 class Examination:
@@ -42,25 +46,31 @@ class Examination:
             loop=order["loop"],
             patient=order["patient"],
         )
-        self.sampler = RunSampler(self.clock, self.watch)
+        self.sampler = RunSampler(SystemClock(), self.watch)
         self.outcome: dict[str, Any] = {}
+        self._process = os.getpid()
 
     def run(self) -> int:
         self.sampler.start()
+        Watchdog(self).start()
         try:
             code = capture.run(
                 self.order["target"], module=self.order["module"], watch=self.watch
             )
         except FeedlineError as error:
-            self.outcome = {"refused": str(error)}
+            self._conclude({"refused": str(error)})
             return error.exit_code
         finally:
             self.sampler.stop()
-            for loop in self.watch.loops:
-                loop.close()
-        if not self.outcome:
-            self.outcome = self._seen()
-        self._save()
+        if os.getpid() != self._process:  # a fork of the script came to its end
+            return code
+        if code == 0 and not self.outcome:
+            with suppress(ScriptStopped):
+                for loop in self.watch.loops:
+                    loop.close()
+            if not self.outcome:
+                broken = self.watch.broken
+                self._conclude({"failed": broken} if broken else self._seen())
         return code
 
     def on_warm(self, loop: Any) -> None:
@@ -71,16 +81,19 @@ class Examination:
         where = loop.where or "the script"
         seconds = self.order["seconds"]
         _say(f"training found at {where}; measuring, at most {seconds:g} s")
-        self._guard(3 * seconds + 30)
+        self._limit(3 * seconds + 30, lambda: self._overdue(loop))
         examiner = Examiner(loop, self.watch, self.clock, seconds, say=_say)
 
         def experiment() -> Any:
             try:
                 found = yield from examiner.examine()
-                self._conclude(loop, *found)
+                self._conclude({"report": self._report(loop, *found)})
+            except InputFailed:
+                raise
+            except LoopEnded as ended:
+                self._conclude({"short": None, "seen": [_too_short(loop, ended)]})
             except Exception:
-                self.outcome = {"failed": traceback.format_exc()}
-            self._save()
+                self._conclude({"failed": traceback.format_exc()})
 
         if loop.kind == "loop":
             loop.start(experiment(), finish=self._stop)
@@ -89,11 +102,11 @@ class Examination:
         self._stop(None)
 
     def _stop(self, _: Any) -> None:
-        self._guard(_GRACE_SECONDS)
+        self._limit(_GRACE_SECONDS, lambda: None)
         self.watch.stopped = True
         raise ScriptStopped
 
-    def _conclude(self, loop: Any, job: Job, measured: Measurement) -> None:
+    def _report(self, loop: Any, job: Job, measured: Measurement) -> Any:
         from feedline import __version__, causes
         from feedline.report.build import make
         from feedline.report.json import to_json
@@ -109,7 +122,7 @@ class Examination:
             version=__version__,
             seconds=self.clock.now() - self.began,
         )
-        self.outcome = {"report": json.loads(to_json(report))}
+        return json.loads(to_json(report))
 
     def _run_times(self, loop: Any, job: Job, measured: Measurement) -> RunTimes:
         step_s = measured.step.observed.value / 1e3
@@ -126,45 +139,111 @@ class Examination:
         )
 
     def _seen(self) -> dict[str, Any]:
-        loops = self.watch.loops
+        watch, loops = self.watch, self.watch.loops
         seen = [
-            f"training at {loop.where}, {loop.steps} step(s): too short to measure"
-            for loop in loops
+            f"training loop {number} at {loop.where}, {loop.steps} step(s)"
+            for number, loop in enumerate(loops, 1)
+        ]
+        seen += watch.notes
+        seen += [
+            f"training at {where}, {count} step(s), not fed by a tf.data.Dataset"
+            for where, count in watch.unfed.most_common(5)
         ]
         seen += [
             f"a loop over a dataset at {where}, {count} batch(es), without a gradient"
-            for where, count in self.watch.untrained.items()
+            for where, count in watch.untrained.most_common(5)
         ]
-        longest = max(
-            range(len(loops)), key=lambda index: loops[index].steps, default=None
-        )
-        short = None
-        if longest is not None and loops[longest].steps >= 3:
-            short = longest + 1
-        return {"seen": seen, "short": short, "tensorflow": "tensorflow" in sys.modules}
+        if "tf_keras" in sys.modules:
+            seen.append("tf_keras (Keras 2): feedline watches Keras 3")
+        numbers = [n for n, loop in enumerate(loops, 1) if loop.steps >= 3]
+        if watch.wanted is not None:
+            numbers = [n for n in numbers if n == watch.wanted]
+        return {
+            "seen": seen,
+            "short": max(numbers, key=lambda n: loops[n - 1].steps, default=None),
+            "tensorflow": "tensorflow" in sys.modules,
+        }
 
-    def _save(self) -> None:
+    def _conclude(self, outcome: dict[str, Any]) -> None:
+        """Keep the outcome, whole or not at all."""
+        self.outcome = outcome
         path = Path(self.order["outcome"])
         part = path.with_suffix(".part")
         part.write_text(json.dumps(self.outcome))
         os.replace(part, path)
 
-    def _guard(self, seconds: float) -> None:
-        """If the script (or we) hang, end the process with what is known."""
+    def _overdue(self, loop: Any) -> None:
+        """The script may have left its loop and be busy with something else; then
+        what is known must do."""
+        try:
+            loop.close()
+        except BaseException:  # it is still measuring
+            logging.getLogger(__name__).info("cannot conclude", exc_info=True)
+        if not self.outcome:
+            self._conclude({"failed": "the measurement did not come to its end"})
+
+    def _limit(self, seconds: float, then: Callable[[], None]) -> None:
+        """If the script (or we) go on for longer, end the process."""
 
         def end() -> None:
-            if not self.outcome:
-                self.outcome = {
-                    "failed": f"the measurement did not end within {seconds:g} s; "
-                    "the input may be waiting for something"
-                }
-                self._save()
-            sys.stdout.flush()
-            os._exit(0)
+            then()
+            self.leave_at_once()
 
         timer = threading.Timer(seconds, end)
         timer.daemon = True
         timer.start()
+
+    def leave_at_once(self) -> None:
+        """Not even `atexit` may take for ever."""
+        timer = threading.Timer(2.0, os._exit, [0])
+        timer.daemon = True
+        timer.start()
+        capture.leave_at_once(0)
+
+    def stuck(self, what: str, seconds: float) -> None:
+        self._conclude(
+            {
+                "refused": f"{what} has not moved for {seconds:.0f} s and uses no "
+                "processor: its input seems to wait for something that does not come "
+                "(a pipe, a queue, a server). Give --seconds a larger number to wait "
+                "longer."
+            }
+        )
+        self.leave_at_once()
+
+
+class Watchdog(threading.Thread):
+    """Ends the process when training waits for ever, or when feedline is gone.
+
+    Waiting for ever shows in two ways: nobody looks at the clock any more, which
+    every step and every batch does, and no processor time is used.
+    """
+
+    def __init__(self, examination: Examination) -> None:
+        super().__init__(name="feedline-watchdog", daemon=True)
+        self._examination = examination
+        self._patience = max(_PATIENCE_SECONDS, examination.order["seconds"])
+        self._parent = os.getppid()
+
+    def run(self) -> None:
+        examination, clock = self._examination, self._examination.clock
+        looked, since, cpu = clock.last, time.perf_counter(), clock.cpu()
+        while True:
+            time.sleep(1.0)
+            if os.getppid() != self._parent:
+                examination.leave_at_once()
+            what = examination.watch.under_way
+            now = time.perf_counter()
+            used = clock.cpu() - cpu
+            idle = used < _IDLE_CPU * (now - since)
+            if what is None or clock.last != looked or not idle:
+                looked, since, cpu = clock.last, now, clock.cpu()
+            elif now - since > self._patience:
+                examination.stuck(what, now - since)
+
+
+def _too_short(loop: Any, ended: LoopEnded) -> str:
+    return f"training at {loop.where}, too short to measure: {ended}"
 
 
 def _say(text: str) -> None:
@@ -173,13 +252,4 @@ def _say(text: str) -> None:
 
 def main() -> None:
     logging.getLogger("feedline").addHandler(logging.NullHandler())
-    order = json.loads(sys.argv[1])
-    examination = Examination(order)
-    code = examination.run()
-    if examination.outcome and not Path(order["outcome"]).exists():
-        examination._save()
-    capture.leave(code)
-
-
-if __name__ == "__main__":
-    main()
+    capture.leave(Examination(json.loads(sys.argv[1])).run())

@@ -15,17 +15,17 @@ import tensorflow as tf
 
 from feedline import __version__, causes
 from feedline.errors import FeedlineError
-from feedline.job.feeds import Live
-from feedline.job.loop import drive
+from feedline.job.job import Job
+from feedline.job.loop import InputFailed, LoopEnded, drive
 from feedline.job.loops import CallLoop
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import restored, variables_of
+from feedline.job.snapshot import restored, same_draws
 from feedline.job.source import here, where_of
 from feedline.job.watch import Update, Watch
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
-from feedline.measure.measurement import RunTimes
+from feedline.measure.measurement import Measurement, RunTimes
 from feedline.report.build import make
 from feedline.report.report import Report
 
@@ -36,28 +36,15 @@ def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
     began = clock.now()
     loop = CallLoop("fit", where_of(here(2)), clock, model.fit)
     loop.model = model
-    loop.source = dataset
     strategy = model.distribute_strategy
-    pipeline = read(dataset)
-    copy = rebuild(pipeline, fresh=True) if pipeline.rereadable else dataset
-    loop.dataset = strategy.experimental_distribute_dataset(copy)
     if type(strategy).__name__ != "_DefaultDistributionStrategy":
         loop.strategy = strategy
     loop.steps_per_call = int(model.steps_per_execution)
     loop.eager = bool(model.run_eagerly)
-    loop.steps_per_epoch = pipeline.cardinality if pipeline.cardinality > 0 else None
-    iterator = iter(loop.dataset)
-    _build(model, dataset)
-    watch = Watch(clock, lambda _: None)
-    watch.updates[0] = _update(model)
-    with restored(variables_of(model)), _own_function(model):
-        loop.call = model.train_function
-        loop.live = Live(loop.dataset, iterator, clock, renewable=True)
-        first = clock.now()
-        loop.call(iterator)
-        loop.first_step_seconds = clock.now() - first
-        examiner = Examiner(loop, watch, clock, seconds)
-        job, measured = drive(examiner.examine(), loop.execute)
+    with same_draws():
+        _build(model, dataset)
+        with restored(model), _own_function(model):
+            job, measured = _examine(loop, dataset, clock, seconds)
     measured = replace(measured, run=RunTimes(trace_s=loop.first_step_seconds))
     findings = causes.diagnose(job, measured)
     return make(
@@ -69,6 +56,38 @@ def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
         version=__version__,
         seconds=clock.now() - began,
     )
+
+
+def _examine(
+    loop: CallLoop, dataset: Any, clock: SystemClock, seconds: float
+) -> tuple[Job, Measurement]:
+    model = loop.model
+    pipeline = read(dataset)
+    copy = rebuild(pipeline, fresh=True) if pipeline.rereadable else dataset
+    distributed = model.distribute_strategy.experimental_distribute_dataset(copy)
+    iterator = iter(distributed)
+    loop.reads(distributed, iterator)
+    loop.source = dataset
+    loop.steps_per_epoch = pipeline.cardinality if pipeline.cardinality > 0 else None
+    loop.keep_to_its_passes()
+    loop.call = model.train_function
+    watch = Watch(clock, lambda _: None)
+    watch.updates[0] = _update(model)
+    for layer in _embeddings(model):
+        watch.tables[layer] = None
+    first = clock.now()
+    try:
+        loop.call(iterator)
+        loop.first_step_seconds = clock.now() - first
+        examiner = Examiner(loop, watch, clock, seconds)
+        return drive(examiner.examine(), loop.execute)
+    except InputFailed as failure:
+        raise failure.error from None
+    except (LoopEnded, StopIteration, tf.errors.OutOfRangeError):
+        raise FeedlineError(
+            "the dataset came to its end before it could be measured. Give feedline.why"
+            " a longer one, or one that it may read again (not from_generator)"
+        ) from None
 
 
 def _check(model: Any, dataset: Any) -> None:
@@ -100,17 +119,21 @@ def _build(model: Any, dataset: Any) -> None:
 def _update(model: Any) -> Update:
     """Tables of `Embedding` layers get gradients that name rows."""
     variables = list(model.trainable_variables)
-    tables = {
-        id(layer.embeddings)
-        for layer in model._flatten_layers()
-        if type(layer).__name__ == "Embedding" and layer.built
-    }
+    tables = {id(layer.embeddings) for layer in _embeddings(model)}
     sparse = {
         position: None
         for position, variable in enumerate(variables)
         if id(variable) in tables
     }
     return Update(model.optimizer, variables, sparse)
+
+
+def _embeddings(model: Any) -> list[Any]:
+    return [
+        layer
+        for layer in model._flatten_layers()
+        if type(layer).__name__ == "Embedding" and layer.built
+    ]
 
 
 @contextmanager

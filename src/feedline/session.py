@@ -14,8 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -41,11 +42,11 @@ def why_script(
     if importlib.util.find_spec("tensorflow") is None:
         raise TensorFlowMissing
     outcome, code = _start(target, module, seconds, loop, patient=True)
-    if "report" not in outcome and code == 0 and loop is None and outcome.get("short"):
-        # The only training was too short to be measured in passing: run it once
-        # more and stop at the longest of its loops.
+    if "report" not in outcome and code == 0 and outcome.get("short"):
+        # The training was too short to be measured in passing: run it once more
+        # and stop early in the longest of its loops.
         chosen = int(outcome["short"])
-        _say("its longest training loop is short; running it again to measure it")
+        _say("its training is short; running it again to measure it early on")
         outcome, code = _start(target, module, seconds, chosen, patient=False)
     if "report" in outcome:
         return from_json(json.dumps(outcome["report"])), 0
@@ -58,12 +59,24 @@ def why_script(
         )
     if code < 0:
         name = signal.Signals(-code).name
-        _say(f"the script was killed by {name} before its training could be measured")
+        hint = ": is it out of memory?" if name == "SIGKILL" else ""
+        _say(
+            f"the script was killed by {name} before its training could be "
+            f"measured{hint}"
+        )
         return None, 128 - code
     if code > 0:
         _say(f"the script ended by itself with exit code {code}; nothing was measured")
         return None, code
-    raise NoTrainingLoop(_nothing_seen(target[0], outcome))
+    raise NoTrainingLoop(_nothing_seen(target[0], loop, outcome))
+
+
+# The folder of the script, not ours nor the current one, comes first on its path.
+_PROGRAM = (
+    "import sys; sys.path[0] or sys.path.pop(0); sys.path.insert(0, sys.argv.pop()); "
+    "import feedline.child; sys.path.pop(0); feedline.child.main()"
+)
+_GRACE_SECONDS = 40.0
 
 
 def _start(
@@ -84,55 +97,74 @@ def _start(
             "patient": patient,
             "outcome": str(path),
         }
-        command = [sys.executable, "-m", "feedline.child", json.dumps(order)]
-        process = subprocess.Popen(command)
-        with _passing_on_signals(process):
-            try:
-                code = process.wait()
-            except KeyboardInterrupt:
-                _end(process)
-                raise
+        home = Path(__file__).parent.parent
+        command = [sys.executable, "-c", _PROGRAM, json.dumps(order), str(home)]
+        code = _wait(subprocess.Popen(command), path)
         try:
             return json.loads(path.read_text()), code
         except (OSError, ValueError):
             return {}, code
 
 
+def _wait(process: subprocess.Popen[bytes], outcome: Path) -> int:
+    """The script's exit code. Whoever ends us ends the script too: Ctrl-C reaches
+    it by itself, other signals are passed on. Once the outcome is known it has a
+    little time to clean up."""
+    with _signals_passed_on(process) as ending:
+        known = None
+        while True:
+            try:
+                return process.wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                if ending or outcome.exists():
+                    known = known or time.monotonic()
+                if known and time.monotonic() > known + _GRACE_SECONDS:
+                    process.kill()
+            except KeyboardInterrupt:
+                _interrupted(process)
+                raise
+
+
 @contextmanager
-def _passing_on_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whoever ends us ends the script too. Ctrl-C reaches both by itself."""
+def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Fills the list with the signals that want us to end."""
+    received: list[int] = []
 
     def pass_on(number: int, _: FrameType | None) -> None:
+        received.append(number)
         process.send_signal(number)
 
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, signal.SIGTERM)  # Windows lacks the second
+        with suppress(ValueError):  # not in the main thread
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                before[number] = signal.signal(number, pass_on)
     try:
-        before = signal.signal(signal.SIGTERM, pass_on)
-    except ValueError:  # not in the main thread
-        yield
-        return
-    try:
-        yield
+        yield received
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _interrupted(process: subprocess.Popen[bytes]) -> None:
+    """Let the script end after Ctrl-C; a second one does not wait."""
     try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
+        process.wait(timeout=10)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
         process.wait()
 
 
-def _nothing_seen(script: str, outcome: dict[str, Any]) -> str:
-    seen = outcome.get("seen") or []
-    lines = [f"{script} ended and no training loop was found."]
-    if outcome and not outcome.get("tensorflow", True):
+def _nothing_seen(script: str, loop: int | None, outcome: dict[str, Any]) -> str:
+    wanted = "no training loop was found" if loop is None else f"no loop number {loop}"
+    lines = [f"{script} ended and {wanted}, or none that lasts."]
+    if not outcome.get("tensorflow", True):
         lines.append("It never imported TensorFlow.")
-    lines += [f"Seen: {what}" for what in seen]
+    lines += [f"Seen: {what}" for what in outcome.get("seen", ())]
     lines.append(
         "feedline measures Model.fit and loops that take gradients over a "
-        "tf.data.Dataset; give --loop N if the Nth of several is meant."
+        "tf.data.Dataset."
     )
     return "\n".join(lines)
 

@@ -26,6 +26,8 @@ def run(command: list[str], **options) -> subprocess.CompletedProcess[str]:
         "PYTHONIOENCODING": "utf-8",
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
+    if "input" not in options:
+        options["stdin"] = subprocess.DEVNULL
     return subprocess.run(
         command,
         capture_output=True,
@@ -33,7 +35,6 @@ def run(command: list[str], **options) -> subprocess.CompletedProcess[str]:
         encoding="utf-8",
         timeout=120,
         env=environment,
-        stdin=subprocess.DEVNULL,
         **options,
     )
 

@@ -45,6 +45,17 @@ class Unheard(tf.data.Dataset):
         return self._upstream.element_spec
 
 
+EXAMPLE = tf.train.Example(
+    features=tf.train.Features(
+        feature={"a": tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))}
+    )
+).SerializeToString()
+FEATURES = {
+    "a": tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True),
+    "b": tf.io.FixedLenFeature([], tf.string, default_value="none"),
+}
+
+
 def generate():
     yield from ([1], [2, 3], [4])
 
@@ -265,6 +276,12 @@ BRANCHES = [
         before=("range", "range"),
     ),
     Case(
+        "concatenate",
+        lambda f: numbers().apply(lambda d: d.map(twice).concatenate(numbers(4))),
+        before=("range", "map", "range"),
+        also="applied",
+    ),
+    Case(
         "sample_from_datasets",
         lambda f: D.sample_from_datasets([numbers(), numbers(4)], [0.25, 0.75], 8),
         before=("range", "range"),
@@ -379,6 +396,14 @@ FUNCTIONS = [
         args={"bucket_boundaries": (2, 4), "bucket_batch_sizes": (2, 3, 1)},
     ),
     Case("group_by_reducer", lambda f: numbers().apply(reduced())),
+    Case(
+        "parse_example_dataset",
+        lambda f: from_slices([[EXAMPLE] * 2] * 3).apply(
+            X.parse_example_dataset(FEATURES, num_parallel_calls=2)
+        ),
+        before=("from_tensor_slices",),
+        args={"num_parallel_calls": 2},
+    ),
 ]
 
 BATCHES = [

@@ -2,15 +2,19 @@
 
 A comment `#: name` marks a line that a test asks for by that name. The watch is
 one object for the whole process, made anew for each script: TensorFlow can be
-patched only once.
+patched only once. `python -m tests.job.scripts FILE...` does the same in a
+process of its own and prints what was caught.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
+import tempfile
 import textwrap
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,13 +82,29 @@ class Caught:
         raise KeyError(mark)
 
     def stages(self) -> dict[str, int | None]:
-        """Each stage of the pipeline, with its line."""
+        """Each stage of the pipeline, with its line in the script."""
         assert self.job is not None
         assert self.job.pipeline is not None
+        return {stage.op: _line(stage.where) for stage in self.job.pipeline.stages()}
+
+    def facts(self) -> dict[str, Any]:
+        if self.job is None:
+            return {"kind": None, "code": self.code}
         return {
-            stage.op: stage.where and stage.where.line
-            for stage in self.job.pipeline.stages()
+            "kind": self.job.kind,
+            "line": _line(self.job.where),
+            "epochs": self.job.epochs,
+            "steps": self.job.steps_per_epoch,
+            "eager": self.job.eager,
+            "step": _line(self.job.step_where),
+            "replicas": self.job.replicas,
+            "strategy": self.job.strategy,
+            "stages": self.stages() if self.job.pipeline else {},
         }
+
+
+def _line(where: Any) -> int | None:
+    return where.line if where and Path(where.file).name == "train.py" else None
 
 
 _watch: list[Watch] = []
@@ -104,7 +124,6 @@ def run(
     *parts: str,
     args: tuple[str, ...] = (),
     clock: Any = None,
-    on_warm: Callable[[Any], None] | None = None,
     **options: Any,
 ) -> Caught:
     """Run a script until one of its loops is warm (after three steps, unless
@@ -116,17 +135,30 @@ def run(
     def note(loop: Any) -> None:
         caught.loop = loop
         caught.job = job_of(loop, caught.watch, batch_size=None)
-        if on_warm is not None:
-            on_warm(loop)
+        caught.watch.stopped = True
         raise ScriptStopped
 
     options = {"patient": False, **options}
     caught = Caught(text, watching(clock or SystemClock(), note, **options))
-    before = sys.argv[:], sys.path[:], sys.modules["__main__"], os.getcwd()
+    before = sys.argv[:], sys.orig_argv[:], sys.path[:], sys.modules["__main__"]
+    folder_before, hook = os.getcwd(), threading.excepthook
     try:
         caught.code = capture.run([str(path), *args], module=False, watch=caught.watch)
         caught.globals = dict(sys.modules["__main__"].__dict__)
     finally:
-        sys.argv[:], sys.path[:], sys.modules["__main__"] = before[:3]
-        os.chdir(before[3])
+        sys.argv[:], sys.orig_argv[:], sys.path[:], sys.modules["__main__"] = before
+        os.chdir(folder_before)
+        threading.excepthook = hook
     return caught
+
+
+def main() -> None:
+    found = {}
+    for name in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            found[name] = run(Path(folder), Path(name).read_text()).facts()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,7 @@ from feedline.errors import FeedlineError
 from feedline.job.pipeline import Stage, TensorSpec, Where
 from feedline.job.read import read
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from tests.job.cases import CASES, Unheard, is_odd, numbers, twice, vectors
-from tests.job.elements import elements, epochs, ops, remade
+from tests.job.elements import elements, epochs, ops, remade, value
 from tests.job.strategies import recipes
 
 from feedline.errors import CannotRebuild, FeedlineError
@@ -18,7 +18,7 @@ from feedline.job.pipeline import Pipeline, Stage, Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 
 
 def same(dataset, twin):

@@ -20,7 +20,7 @@ import logging
 import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 
@@ -77,18 +77,39 @@ def diagnose(job: Job, measured: Measurement) -> tuple[Finding, ...]:
     causes = all()
     noise = _noise(measured)
     measured = steady(job, measured)
-    findings = [
-        finding
-        for cause in causes.values()
-        for finding in _detect(cause, job, measured)
-        if cause.fact or (finding.cost_ms > 0 and finding.cost_ms >= noise)
-    ]
+    findings = _capped(
+        [
+            finding
+            for cause in causes.values()
+            for finding in _detect(cause, job, measured)
+            if cause.fact or (finding.cost_ms > 0 and finding.cost_ms >= noise)
+        ]
+    )
 
     def rank(finding: Finding) -> tuple[float, bool, str]:
         cause = causes[finding.cause]
         return (-round(finding.cost_ms, 6), cause.last_resort, cause.name)
 
     return tuple(sorted(findings, key=rank))
+
+
+def _capped(findings: list[Finding]) -> list[Finding]:
+    """A last resort and a cure that is at hand, when they are worth about the
+    same, are worth the same milliseconds: the last resort then counts for no more
+    than the cure, and goes after it."""
+    causes = all()
+    cures = [
+        finding.cost_ms
+        for finding in findings
+        if not (causes[finding.cause].last_resort or causes[finding.cause].fact)
+    ]
+    return [
+        replace(finding, cost_ms=min(finding.cost_ms, max(alike, default=math.inf)))
+        if causes[finding.cause].last_resort
+        else finding
+        for finding in findings
+        for alike in [[cost for cost in cures if 2 * cost > finding.cost_ms]]
+    ]
 
 
 def _noise(measured: Measurement) -> float:

@@ -117,6 +117,8 @@ def opener(job: Job, measured: Measurement) -> Seen | None:
 def passes(job: Job) -> float:
     """How often the data is gone through; infinity where nothing limits it."""
     times = float("inf") if job.epochs is None else float(job.epochs)
+    if not job.restarts:
+        times = 1.0
     for stage in job.pipeline.find("repeat") if job.pipeline else []:
         times *= (_count(stage) or float("inf")) if times else 1.0
     return times
@@ -130,7 +132,7 @@ def steps_per_pass(job: Job, measured: Measurement) -> float | None:
             steps /= _count(stage) or 1
         return steps
     infinite = job.pipeline is not None and job.pipeline.cardinality == -1
-    if job.steps_per_epoch and not infinite:
+    if job.steps_per_epoch and job.restarts and not infinite:
         return float(job.steps_per_epoch)
     files = measured.files
     if files is not None and files.files_per_step > 0:

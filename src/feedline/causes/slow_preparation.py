@@ -49,19 +49,20 @@ from feedline.measure.measurement import Measurement
 FIXES: tuple[str, ...] = ("prepare-once", "vectorize-preparation")
 
 _WORTH_SAYING_S = 3.0
+_EPOCHS = 10
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     run, observed = measured.run, measured.step.observed.value
+    # Where the number of epochs is not known, ten of them stand for training.
+    epochs = 1 if run.train_s is not None else _EPOCHS
     train_s = run.train_s if run.train_s is not None else run.epoch_s
     steps = job.total_steps if run.train_s is not None else job.steps_per_epoch
-    # Where the number of epochs is not known, ten of them stand for training.
-    whole_s = train_s if run.train_s is not None or train_s is None else 10 * train_s
-    if train_s is None or whole_s is None or run.prepare_s < _WORTH_SAYING_S:
+    if train_s is None or run.prepare_s < _WORTH_SAYING_S:
         return
-    if run.prepare_s <= 0.5 * whole_s:
+    if run.prepare_s <= 0.5 * epochs * train_s:
         return
-    steps = steps or round(1e3 * train_s / max(observed, 1e-9))
+    steps = epochs * (steps or round(1e3 * train_s / max(observed, 1e-9)))
     what = "training" if run.train_s is not None else "an epoch"
     evidence = f"Preparing takes {run.prepare_s:.1f} s and {what} {train_s:.1f} s"
     where = job.where
@@ -70,5 +71,5 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         where = line.where
         code = f" `{where.code.strip()}`" if where.code.strip() else ""
         evidence += f"; {where}{code} alone takes {line.seconds:.1f} s"
-    cost = 1e3 * run.prepare_s / max(steps * whole_s / train_s, 1)
+    cost = 1e3 * run.prepare_s / max(steps, 1)
     yield Finding("slow-preparation", cost, f"{evidence}.", where, FIXES)

@@ -1,57 +1,78 @@
-"""Runs a user's script as `python SCRIPT ARGS` would, and catches its job.
+"""Runs a user's script as `python SCRIPT ARGS` would, under the eyes of a watch.
 
-This is the child process: feedline's command starts it, so that a script that
-is killed, exits or runs out of memory takes nothing of ours with it. The script
-finds the `__main__`, `sys.argv`, `sys.path`, working directory and standard
-streams that it would find without us.
+This happens in a child process: feedline's command starts it, so that a script
+that is killed, exits or runs out of memory takes nothing of ours with it. The
+script finds the `__main__`, `sys.argv`, `sys.path`, working directory and
+standard streams that it would find without us.
 """
 
 from __future__ import annotations
 
+import atexit
+import builtins
+import importlib.machinery
 import importlib.util
 import os
 import sys
 import threading
-import tokenize
 import traceback
 import types
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from feedline.errors import ScriptError
 from feedline.job import source
 from feedline.job.watch import ScriptStopped, Watch
 
 
+class Program(NamedTuple):
+    """A script ready to run, with the `sys.argv[0]` that it will see."""
+
+    code: types.CodeType
+    main: types.ModuleType
+    argv0: str
+
+
 def run(target: list[str], *, module: bool, watch: Watch) -> int:
     """Run it to its end or until the watch stops it; returns its exit code.
 
-    Its own error is printed as Python prints it, our frames left out.
+    Its own error is shown as Python shows it, our frames left out.
     """
-    code, main, path = _load_module(target) if module else _load_script(target)
-    source.own(os.path.dirname(os.path.abspath(path)))
+    program = load(target, module=module)
+    source.own(os.path.dirname(program.code.co_filename))
     from feedline.job import hooks
 
     installed = hooks.install(watch)
-    sys.argv[:] = [path, *target[1:]]
-    sys.modules["__main__"] = main
-    os.register_at_fork(after_in_child=lambda: setattr(watch, "on", False))
+    sys.argv[:] = [program.argv0, *target[1:]]
+    sys.orig_argv[:] = [sys.executable, *(["-m"] if module else []), *target]
+    sys.modules["__main__"] = program.main
+    threading.excepthook = _quiet(threading.excepthook)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: setattr(watch, "on", False))
     try:
-        exec(code, main.__dict__)
+        code = _execute(program, watch)
+        if not watch.stopped:
+            # As Python does: a thread of the script's may be the one that trains.
+            threading._shutdown()  # type: ignore[attr-defined]
+        return code
+    finally:
+        watch.on = False
+        installed.remove()
+
+
+def _execute(program: Program, watch: Watch) -> int:
+    try:
+        exec(program.code, program.main.__dict__)
     except ScriptStopped:
         return 0
     except SystemExit as leaving:
         return _exit_code(leaving)
     except KeyboardInterrupt:
-        raise
+        return 130
     except BaseException as error:
-        if watch.done and _caused_by_stop(error):
+        if watch.is_to_blame(error):
             return 0
-        _show(error)
+        show(error)
         return 1
-    finally:
-        watch.on = False
-        installed.remove()
     return 0
 
 
@@ -69,56 +90,89 @@ def check(target: list[str], *, module: bool) -> None:
         raise ScriptError(f"there is no file {path!r} to run; check the path")
 
 
-def _load_script(target: list[str]) -> tuple[types.CodeType, types.ModuleType, str]:
-    path = target[0]
-    check(target, module=False)
-    sys.path[0:1] = [os.path.dirname(os.path.abspath(path))]
-    if os.path.isdir(path):
-        sys.path[0] = os.path.abspath(path)
-        path = os.path.join(path, "__main__.py")
+def load(target: list[str], *, module: bool) -> Program:
+    """The program as Python would start it; `sys.path` is set for it."""
+    return _load_module(target[0]) if module else _load_script(target[0])
+
+
+def _load_script(given: str) -> Program:
+    check([given], module=False)
+    path = os.path.join(os.getcwd(), given)
     main = types.ModuleType("__main__")
+    cached = None
+    if os.path.isdir(path):
+        _first_on_path(path)
+        path = os.path.join(path, "__main__.py")
+        spec = importlib.util.spec_from_file_location("__main__", path)
+        main.__spec__, main.__package__ = spec, ""
+        cached = spec.cached if spec is not None else None
+    else:
+        _first_on_path(os.path.dirname(os.path.realpath(path)))
     main.__file__ = path
-    main.__dict__["__builtins__"] = __builtins__
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    _complete(main, cached)
+    return Program(_compile(path, given), main, given)
+
+
+def _complete(main: types.ModuleType, cached: str | None) -> None:
+    main.__dict__.update(__builtins__=builtins, __cached__=cached)
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
+
+
+def _compile(path: str, given: str) -> types.CodeType:
     try:
         with open(path, "rb") as file:
             text = file.read()
     except OSError as error:
-        raise ScriptError(f"cannot read {path}: {error.strerror}") from None
+        raise ScriptError(f"cannot read {given}: {error.strerror}") from None
     if b"\0" in text:
         raise ScriptError(
-            f"{path} is not Python source: it holds NUL bytes. Give the script that "
+            f"{given} is not Python source: it holds NUL bytes. Give the script that "
             "trains, not its data or a compiled file"
         )
     try:
-        return compile(text, path, "exec", dont_inherit=True), main, path
-    except (SyntaxError, ValueError, tokenize.TokenError) as error:
+        return compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
         shown = "".join(traceback.format_exception_only(error)).rstrip()
-        raise ScriptError(f"{path} is not valid Python:\n{shown}") from None
+        raise ScriptError(f"{given} is not valid Python:\n{shown}") from None
 
 
-def _load_module(target: list[str]) -> tuple[types.CodeType, types.ModuleType, str]:
-    name = target[0]
-    sys.path[0:1] = [os.getcwd()]
+def _load_module(name: str) -> Program:
+    _first_on_path(os.getcwd())
     for candidate in (name, f"{name}.__main__"):
         try:
             spec = importlib.util.find_spec(candidate)
         except (ImportError, ValueError) as error:
             raise ScriptError(f"cannot find module {name!r}: {error}") from None
         if spec is None:
-            raise ScriptError(f"there is no module {name!r} to run; check the name")
+            raise ScriptError(
+                f"there is no module {candidate!r} to run; check the name"
+            )
         if spec.submodule_search_locations is None:
             break
     assert spec is not None
     loader: Any = spec.loader
-    code = loader.get_code(spec.name) if hasattr(loader, "get_code") else None
+    try:
+        code = loader.get_code(spec.name) if hasattr(loader, "get_code") else None
+    except SyntaxError as error:
+        shown = "".join(traceback.format_exception_only(error)).rstrip()
+        raise ScriptError(f"module {name!r} is not valid Python:\n{shown}") from None
     if code is None or spec.origin is None:
         raise ScriptError(f"module {name!r} has no Python code to run")
     main = types.ModuleType("__main__")
     main.__file__ = spec.origin
+    main.__loader__ = loader
     main.__spec__ = spec
     main.__package__ = spec.name.rpartition(".")[0]
-    main.__dict__["__builtins__"] = __builtins__
-    return code, main, spec.origin
+    _complete(main, spec.cached)
+    return Program(code, main, spec.origin)
+
+
+def _first_on_path(folder: str) -> None:
+    """As Python does, unless it was told not to (`-P`, PYTHONSAFEPATH)."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, folder)
 
 
 def _exit_code(leaving: SystemExit) -> int:
@@ -126,35 +180,62 @@ def _exit_code(leaving: SystemExit) -> int:
         return 0
     if isinstance(leaving.code, int):
         return leaving.code & 0xFF
+    sys.stdout.flush()
     print(leaving.code, file=sys.stderr)
     return 1
 
 
-def _caused_by_stop(error: BaseException | None) -> bool:
-    """Did stopping the script make its own clean-up fail?"""
-    while error is not None:
-        if isinstance(error, ScriptStopped):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _show(error: BaseException) -> None:
-    """As Python would, without the frames of ours that stand around."""
-    trace = error.__traceback__
-    while trace is not None and source.is_library(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
+def show(error: BaseException) -> None:
+    """As Python would, without the frames of ours that stand around or between."""
+    shown: BaseException | None = error
+    seen: set[int] = set()
+    while shown is not None and id(shown) not in seen:
+        seen.add(id(shown))
+        shown.__traceback__ = _without_ours(shown.__traceback__)
+        if isinstance(getattr(shown, "_message", None), str):
+            # TensorFlow tells in words where an operation was made.
+            shown._message = source.without_ours(shown._message)  # type: ignore[attr-defined]
+        shown = shown.__cause__ or shown.__context__
     sys.stdout.flush()
-    traceback.print_exception(type(error), error, trace or error.__traceback__)
+    sys.excepthook(type(error), error, error.__traceback__)
 
 
-def leave(code: int, then: Callable[[], None] = lambda: None) -> None:
+def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not source.is_ours(trace.tb_frame.f_code.co_filename):
+            kept.append(trace)
+        trace = trace.tb_next
+    after = None
+    for one in reversed(kept):
+        one.tb_next = after
+        after = one
+    return after
+
+
+def _quiet(hook: Any) -> Any:
+    """A thread that trains is stopped without a word, as the main thread is."""
+
+    def excepthook(failed: Any) -> None:
+        if not issubclass(failed.exc_type, ScriptStopped):
+            hook(failed)
+
+    return excepthook
+
+
+def leave(code: int) -> None:
     """End this process as Python does, but without waiting for threads that the
     script left behind once the verdict is in."""
-    then()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    others = [t for t in threading.enumerate() if t is not threading.main_thread()]
-    if any(not thread.daemon for thread in others):
-        os._exit(code)
-    sys.exit(code)
+    others = [t for t in threading.enumerate() if t is not threading.current_thread()]
+    if all(thread.daemon for thread in others):
+        sys.exit(code)
+    leave_at_once(code)
+
+
+def leave_at_once(code: int) -> None:
+    """End this process whatever its threads do; what the script registered with
+    `atexit` is run."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)

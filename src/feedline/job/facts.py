@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from feedline.job.functions import user_function
 from feedline.job.job import Job, Layer, Retrace
 from feedline.job.loops import Loop
 from feedline.job.pipeline import Pipeline, Where
-from feedline.job.source import line_of
+from feedline.job.source import is_library, line_of
 from feedline.job.watch import Watch
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
         batch_size=batch_size,
         epochs=loop.epochs,
         steps_per_epoch=loop.steps_per_epoch or _cardinality(loop.source),
+        restarts=loop.restarts,
         steps_per_execution=loop.steps_per_call,
         eager=loop.eager,
         jit_compile=bool(
@@ -95,10 +97,13 @@ def _retraces(loop: Loop) -> tuple[Retrace, ...]:
     if not loop.warm_traces:
         return ()
     function = loop.step_function
-    name = getattr(getattr(function, "python_function", None), "__name__", "the step")
+    name = getattr(user_function(function)[0], "__name__", "the step")
     return (Retrace(name, _function_where(function), loop.warm_traces),)
 
 
 def _function_where(function: Any) -> Where | None:
-    code = getattr(getattr(function, "python_function", None), "__code__", None)
-    return line_of(code.co_filename, code.co_firstlineno) if code else None
+    """The user's function; Keras' own are nobody's line."""
+    code = getattr(user_function(function)[0], "__code__", None)
+    if code is None or is_library(code.co_filename):
+        return None
+    return line_of(code.co_filename, code.co_firstlineno)

@@ -6,12 +6,13 @@ handful of ready batches that go round. Neither knows what a step is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from feedline.job.loop import CannotRun, Clock, LoopEnded
+from feedline.job.loop import CannotRun, Clock, InputFailed, LoopEnded
 
 _RING_BYTES = 512 * 2**20
 _RING_BATCHES = 8
@@ -19,36 +20,44 @@ _RING_BATCHES = 8
 
 class Live:
     """The job's own iterator. At the end of an epoch it starts the next one, as
-    the job would, and drops that epoch's first batch: filling a shuffle buffer
-    is no part of a steady step. `starts` keeps how long that took."""
+    the job would, `renewals` times at the most, and drops that epoch's first
+    batch: filling a shuffle buffer is no part of a steady step. `starts` keeps
+    how long that took."""
 
-    def __init__(
-        self, dataset: Any, iterator: Any, clock: Clock, *, renewable: bool
-    ) -> None:
+    def __init__(self, dataset: Any, iterator: Any, clock: Clock) -> None:
         self.dataset = dataset
         self.iterator = iterator
-        self.renewable = renewable
+        self.renewals = math.inf if dataset is not None else 0
         self.starts: list[float] = []
         self._clock = clock
 
     def pull(self) -> Any:
         try:
-            return next(self.iterator)
+            return self._next()
         except (StopIteration, tf.errors.OutOfRangeError):
             return self.renew()
 
     def renew(self) -> Any:
         """Start the next epoch; its first batch comes back."""
-        if not self.renewable:
-            raise LoopEnded("the input ended and cannot be read a second time")
+        if self.renewals <= 0:
+            raise LoopEnded("the input ended, and the job would not read it again")
+        self.renewals -= 1
         begin = self._clock.now()
         self.iterator = iter(self.dataset)
         try:
-            first = next(self.iterator)
+            first = self._next()
         except (StopIteration, tf.errors.OutOfRangeError):
             raise LoopEnded("the input has no more batches") from None
         self.starts.append(self._clock.now() - begin)
         return first
+
+    def _next(self) -> Any:
+        try:
+            return next(self.iterator)
+        except (StopIteration, tf.errors.OutOfRangeError):
+            raise
+        except Exception as error:
+            raise InputFailed(error) from error
 
     def drain(self, *, most: int = 32, seconds: float = 0.4) -> None:
         """Take away what was prepared ahead while nobody was reading, so that

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import sys
-from types import ModuleType
+from collections.abc import Callable
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from feedline.job.imports import AfterImport
-from feedline.job.source import where_of
+from feedline.job.source import HOME, where_of
 
 if TYPE_CHECKING:
     from feedline.job.watch import Watch
+
+log = logging.getLogger(__name__)
 
 _DATA = "tensorflow.python.data.ops"
 
@@ -41,14 +45,36 @@ def install(watch: Watch) -> AfterImport:
         "tensorflow.python.framework.ops": _reading_values,
         "keras.src.backend.tensorflow.trainer": _fit,
         "keras.src.optimizers.base_optimizer": _optimizer,
+        "keras.src.utils.traceback_utils": _tracebacks,
+        "tensorflow.python.util.traceback_utils": _tracebacks,
         "keras.src.layers.layer": _embeddings,
     }
     hooks = AfterImport(
-        {name: functools.partial(patch, watch) for name, patch in patches.items()}
+        {
+            name: functools.partial(_apply, watch, patch)
+            for name, patch in patches.items()
+        }
     )
     hooks.install()
     _installed[id(watch)] = hooks
     return hooks
+
+
+def _apply(
+    watch: Watch, patch: Callable[[Watch, ModuleType], None], module: ModuleType
+) -> None:
+    try:
+        patch(watch, module)
+    except Exception:  # another TensorFlow must not break the user's script
+        log.warning("cannot watch %s", module.__name__, exc_info=True)
+        watch.notes.append(f"{module.__name__}, which feedline cannot watch here")
+
+
+def _tracebacks(_: Watch, module: ModuleType) -> None:
+    """TensorFlow and Keras leave their own frames out of the user's errors; ours
+    are none of his either."""
+    hooked: Any = module
+    hooked._EXCLUDED_PATHS = (*module._EXCLUDED_PATHS, HOME)
 
 
 def _datasets(watch: Watch, module: ModuleType) -> None:
@@ -60,63 +86,62 @@ def _datasets(watch: Watch, module: ModuleType) -> None:
     def init(self: Any, variant_tensor: Any) -> None:
         original(self, variant_tensor)
         if watch.on:
-            self._feedline_where = where_of(sys._getframe(1))
+            watch.tell(_mark, self, sys._getframe(1))
 
     cls.__init__ = init
 
 
+def _mark(dataset: Any, frame: FrameType) -> None:
+    dataset._feedline_where = where_of(frame)
+
+
 def _iterators(watch: Watch, module: ModuleType) -> None:
     cls = module.OwnedIterator
-    original_init, original_next = cls.__init__, cls.__next__
-    original_get_next = cls.get_next
+    original_init = cls.__init__
 
     @functools.wraps(original_init)
     def init(self: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
         original_init(self, dataset, *args, **kwargs)
         if watch.on and dataset is not None:
-            watch.iterator_made(
-                self, dataset, functools.partial(original_next, self), sys._getframe(1)
-            )
+            watch.tell(watch.iterator_made, self, dataset, sys._getframe(1))
 
-    @functools.wraps(original_next)
-    def next_(self: Any) -> Any:
-        if watch.on and hasattr(self, "_feedline_loop"):
-            return watch.next_batch(self, functools.partial(original_next, self))
-        return original_next(self)
-
-    @functools.wraps(original_get_next)
-    def get_next(self: Any) -> Any:
-        if watch.on and hasattr(self, "_feedline_loop"):
-            return watch.next_batch(self, functools.partial(original_get_next, self))
-        return original_get_next(self)
-
-    cls.__init__, cls.__next__, cls.get_next = init, next_, get_next
+    cls.__init__ = init
+    cls.__next__ = _watched_next(watch, cls.__next__)
+    cls.get_next = _watched_next(watch, cls.get_next)
 
 
 def _distributed(watch: Watch, module: ModuleType) -> None:
-    original_get_next = module.DistributedIteratorBase.get_next
-
-    @functools.wraps(original_get_next)
-    def get_next(self: Any, name: Any = None) -> Any:
-        if watch.on and hasattr(self, "_feedline_loop"):
-            call = functools.partial(original_get_next, self, name)
-            return watch.next_batch(self, call)
-        return original_get_next(self, name)
-
-    module.DistributedIteratorBase.get_next = get_next
-
+    base = module.DistributedIteratorBase
+    base.get_next = _watched_next(watch, base.get_next)
     for name in ("DistributedDataset", "DistributedDatasetsFromFunction"):
         cls = getattr(module, name)
-        cls.__iter__ = _watched_iter(watch, cls.__iter__, original_get_next)
+        cls.__iter__ = _watched_iter(watch, cls.__iter__)
+    original = module._IterableInput.reduce
+
+    @functools.wraps(original)
+    def reduce(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """A loop inside a `tf.function`, while it is traced."""
+        return original(watch.functions.loop_traced(self), *args, **kwargs)
+
+    module._IterableInput.reduce = reduce
 
 
-def _watched_iter(watch: Watch, original: Any, get_next: Any) -> Any:
+def _watched_next(watch: Watch, original: Any) -> Any:
+    @functools.wraps(original)
+    def next_(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if watch.on and hasattr(self, "_feedline_loop"):
+            return watch.next_batch(self, original)
+        return original(self, *args, **kwargs)
+
+    return next_
+
+
+def _watched_iter(watch: Watch, original: Any) -> Any:
     @functools.wraps(original)
     def iter_(self: Any) -> Any:
         iterator = original(self)
         if watch.on:
-            raw = functools.partial(get_next, iterator)
-            watch.iterator_made(iterator, self, raw, sys._getframe(1))
+            watch.tell(watch.iterator_made, iterator, self, sys._getframe(1))
         return iterator
 
     return iter_
@@ -129,7 +154,7 @@ def _loops_in_functions(watch: Watch, module: ModuleType) -> None:
     hooked: Any = module
 
     def for_stmt(ds: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(watch.loop_traced(ds), *args, **kwargs)
+        return original(watch.functions.loop_traced(ds), *args, **kwargs)
 
     # TensorFlow registers the function by this name at the end of its import.
     hooked._tf_ag_dataset_for_stmt = for_stmt
@@ -143,8 +168,9 @@ def _functions(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.on and watch.outside():
-            return watch.function_called(self, original, args, kwargs)
+        if watch.on and watch.functions.listens():
+            caller = sys._getframe(1)
+            return watch.functions.called(self, original, args, kwargs, caller)
         return original(self, *args, **kwargs)
 
     module.Function.__call__ = call
@@ -156,7 +182,7 @@ def _gradients(watch: Watch, module: ModuleType) -> None:
     @functools.wraps(original)
     def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
         if watch.on:
-            watch.gradient_taken()
+            watch.tell(watch.gradient_taken, sys._getframe(1))
         return original(self, *args, **kwargs)
 
     module.GradientTape.gradient = gradient
@@ -182,7 +208,7 @@ def _reading_values(watch: Watch, module: ModuleType) -> None:
     @functools.wraps(original)
     def numpy(self: Any) -> Any:
         if watch.on:
-            watch.value_read()
+            watch.tell(watch.value_read, sys._getframe(1))
         return original(self)
 
     cls._numpy = numpy
@@ -195,20 +221,23 @@ def _fit(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not watch.on or watch.fitting is not None:
+        if not watch.on or watch.fits.now is not None:
             return original(self, *args, **kwargs)
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError:  # the user's mistake; Keras says it best
             return original(self, *args, **kwargs)
-        with watch.fit_called(self, bound, sys._getframe(1)):
+        watch.tell(watch.fits.begun, self, bound, sys._getframe(1))
+        try:
             return original(*bound.args, **bound.kwargs)
+        finally:
+            watch.tell(watch.fits.ended, self, bound)
 
     @functools.wraps(original_init)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original_init(self, *args, **kwargs)
         if watch.on:
-            watch.fit_data_made(self)
+            watch.tell(watch.fits.data_made, self)
 
     trainer.fit, epochs.__init__ = fit, init
 
@@ -235,7 +264,7 @@ def _optimizer(watch: Watch, module: ModuleType) -> None:
     @functools.wraps(original)
     def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
         if watch.on:
-            watch.update_made(self, grads, trainable_variables)
+            watch.tell(watch.update_made, self, grads, trainable_variables)
         return original(self, grads, trainable_variables)
 
     module.BaseOptimizer.apply = apply

@@ -10,12 +10,9 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import logging
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-
-log = logging.getLogger(__name__)
 
 Patch = Callable[[ModuleType], None]
 
@@ -55,12 +52,8 @@ class AfterImport(importlib.abc.MetaPathFinder):
 
     def _apply(self, module: ModuleType) -> None:
         patch = self._patches.pop(module.__name__, None)
-        if patch is None:
-            return
-        try:
+        if patch is not None:
             patch(module)
-        except Exception:  # a changed TensorFlow must not break the user's script
-            log.warning("cannot watch %s", module.__name__, exc_info=True)
 
 
 class _Loader(importlib.abc.Loader):

@@ -39,6 +39,9 @@ class Retrace:
 
 @dataclass(frozen=True)
 class Job:
+    """`restarts` is False where an epoch goes on reading where the last one ended
+    (`fit(steps_per_epoch=...)`)."""
+
     kind: LoopKind
     where: Where | None = None
     pipeline: Pipeline | None = None
@@ -48,6 +51,7 @@ class Job:
     batch_size: int | None = None
     epochs: int | None = None
     steps_per_epoch: int | None = None
+    restarts: bool = True
     steps_per_execution: int = 1
     eager: bool = False
     jit_compile: bool = False

@@ -26,11 +26,13 @@ idle    wait until nothing works in the background any more"""
 
 @dataclass(frozen=True)
 class Run:
-    """Please run `steps` steps; `batch` asks for another batch size."""
+    """Please run `steps` steps; `batch` asks for another batch size. After
+    `seconds` fewer steps will do, but at least two."""
 
     feed: Feed
     steps: int = 1
     batch: int | None = None
+    seconds: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,12 @@ class Ran:
 
     @property
     def ms(self) -> float:
-        return 1000.0 * self.seconds / max(1, self.steps)
+        """Milliseconds per step, tracing left out."""
+        return 1e3 * max(0.0, self.seconds - self.tracing) / max(1, self.steps)
+
+    @property
+    def tracing_ms(self) -> float:
+        return 1e3 * self.tracing / max(1, self.steps)
 
 
 class CannotRun(Exception):
@@ -54,6 +61,14 @@ class CannotRun(Exception):
 
 class LoopEnded(Exception):
     """The user's loop is over, no more steps can be had."""
+
+
+class InputFailed(Exception):
+    """The user's own input raised `error`; it is his to see."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 T = TypeVar("T")

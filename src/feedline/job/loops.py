@@ -11,6 +11,7 @@ time that a request took.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +19,18 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.job.feeds import Live, Ring, batch_size
-from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
+from feedline.job.loop import (
+    CannotRun,
+    Clock,
+    Experiment,
+    InputFailed,
+    LoopEnded,
+    Ran,
+    Run,
+)
 from feedline.job.pipeline import Where
+
+log = logging.getLogger(__name__)
 
 
 class Loop:
@@ -38,6 +49,7 @@ class Loop:
         self.step_function: Any = None
         self.epochs: int | None = None
         self.steps_per_epoch: int | None = None
+        self.restarts = True
         self.steps_per_call = 1
         self.callbacks: tuple[str, ...] = ()
         self.eager = False
@@ -45,6 +57,10 @@ class Loop:
         self.tracing_seconds: Callable[[], float] = lambda: 0.0
         # What the watch notes while the job runs by itself.
         self.training = False
+        self.trains_now = False  # in this pass over its input
+        self.passes = 0
+        self.batches = 0  # in this pass
+        self.once = self.again = False  # Keras knows of its own sources
         self.steps = 0
         self.began: float | None = None
         self.warm_at: float | None = None
@@ -56,7 +72,7 @@ class Loop:
         self.opened: float | None = None
         self.fetched = 0.0
         self.inside_now = 0.0
-        self.adapter = ""
+        self.traced_at = 0.0
         self.warm_traces = 0
         self.syncs = 0
         self._ring: Ring | None = None
@@ -65,6 +81,39 @@ class Loop:
         self._restless = False
 
     # The watch's notes -----------------------------------------------------
+
+    def reads(self, dataset: Any, iterator: Any) -> None:
+        """A pass over the input begins."""
+        self.dataset = dataset
+        self.source = getattr(dataset, "_original_dataset", dataset)
+        self.strategy = getattr(dataset, "_strategy", self.strategy)
+        if self.live is None:
+            self.live = Live(dataset, iterator, self.clock)
+        else:
+            self.live.dataset, self.live.iterator = dataset, iterator
+        self.passes += 1
+        self.batches = 0
+        self.trains_now = False
+        self.opened = None
+
+    def keep_to_its_passes(self) -> None:
+        """A source that may not be read twice is read only as often as the job
+        itself would: once for each of its epochs."""
+        if self.live is None:
+            return
+        if self.once:
+            self.live.renewals = 0
+        elif not (self.again or self.rereadable()):
+            self.live.renewals = max(0, (self.epochs or 1) - self.passes)
+
+    def rereadable(self) -> bool:
+        from feedline.job.read import read
+
+        try:
+            return read(self.source).rereadable
+        except Exception:  # what cannot be understood may be anything
+            log.info("the input cannot be read as a pipeline", exc_info=True)
+            return False
 
     def note_step(self, period: float, inside: float) -> None:
         """One step went by: its whole time, and the time inside the step."""
@@ -83,6 +132,11 @@ class Loop:
 
     def close(self) -> None:
         """The script is over."""
+
+    @property
+    def fed_by_us(self) -> bool:
+        """Does the user's step work on a batch that the job did not choose?"""
+        return False
 
     # Feeds -------------------------------------------------------------------
 
@@ -114,12 +168,16 @@ class Loop:
         """Answer a request that needs no training step, or None."""
         if run.feed == "pull":
             live = self._live()
-            done = len(live.starts)
+            if not self._last_live:
+                live.drain()
+            self._last_live = True
+            done, steps = len(live.starts), 0
             begin, cpu = self.clock.now(), self.clock.cpu()
-            for _ in range(run.steps):
+            while steps < run.steps and not self._late(run, steps, begin):
                 live.pull()
+                steps += 1
             seconds = self.clock.now() - begin - sum(live.starts[done:])
-            return Ran(seconds, run.steps, self.clock.cpu() - cpu)
+            return Ran(seconds, steps, self.clock.cpu() - cpu)
         if run.feed == "epoch":
             live = self._live()
             live.renew()
@@ -129,6 +187,9 @@ class Loop:
             quiesce(self.clock)
             return Ran(self.clock.now() - begin, 0)
         return None
+
+    def _late(self, run: Run, steps: int, begin: float) -> bool:
+        return steps >= 2 and self.clock.now() - begin > run.seconds
 
     def _settle(self, run: Run) -> None:
         """Before fed steps let the pipeline's threads come to rest; before live
@@ -166,20 +227,23 @@ class CallLoop(Loop):
             return done
         self._settle(run)
         step = self._stepper(run)
+        if run.feed != "live":
+            step = _refusable(step)
         step()
         calls = max(1, math.ceil(run.steps / self.steps_per_call))
         starts = len(self.live.starts) if self.live else 0
         tracing = self.tracing_seconds()
-        begin, cpu = self.clock.now(), self.clock.cpu()
-        for _ in range(calls):
+        begin, cpu, called = self.clock.now(), self.clock.cpu(), 0
+        while called < calls and not self._late(run, called, begin):
             step()
+            called += 1
         sync()
         seconds = self.clock.now() - begin
         cpu = self.clock.cpu() - cpu
         if self.live:
             seconds -= sum(self.live.starts[starts:])
         traced = self.tracing_seconds() - tracing
-        return Ran(seconds, calls * self.steps_per_call, cpu, traced)
+        return Ran(seconds, called * self.steps_per_call, cpu, traced)
 
     def _stepper(self, run: Run) -> Callable[[], Any]:
         if run.feed == "live":
@@ -227,11 +291,9 @@ class FunctionLoop(Loop):
         where: Where | None,
         clock: Clock,
         call: Callable[[Any], Any],
-        dataset: Any,
     ) -> None:
         super().__init__(where, clock)
         self.call = call
-        self.dataset = dataset
 
     def execute(self, run: Run) -> Ran:
         done = self._without_steps(run)
@@ -263,6 +325,8 @@ class FunctionLoop(Loop):
 
     def _timed(self, source: Any, steps: int) -> tuple[float, float]:
         part = source.take(steps)
+        if self.strategy is not None:
+            part = self.strategy.experimental_distribute_dataset(part)
         begin, cpu = self.clock.now(), self.clock.cpu()
         self.call(part)
         sync()
@@ -296,6 +360,10 @@ class PythonLoop(Loop):
         self._experiment, self._finish = experiment, finish
         self._advance(None)
 
+    @property
+    def fed_by_us(self) -> bool:
+        return self.measuring and self._run is not None and self._run.feed != "live"
+
     def close(self) -> None:
         """The script is over while we were measuring: what is known must do."""
         while self._experiment is not None:
@@ -304,10 +372,12 @@ class PythonLoop(Loop):
     def next_batch(self) -> Any:
         """The batch for the user's next step, as the request asks."""
         while self._experiment is not None:
-            if self._left == 0:
-                self._advance(self._answer())
+            assert self._run is not None
+            done = self._run.steps - self._left
+            if self._left == 0 or self._late(self._run, done, self._begin):
+                self._advance(self._answer(done))
                 continue
-            if self._left == self._asked():
+            if done == 0:
                 self._mark()
             self._left -= 1
             try:
@@ -315,10 +385,6 @@ class PythonLoop(Loop):
             except (CannotRun, LoopEnded) as refusal:
                 self._advance(refusal)
         raise LoopEnded("nothing more to measure")
-
-    def _asked(self) -> int:
-        assert self._run is not None
-        return self._run.steps
 
     def _fetch(self) -> Any:
         assert self._run is not None
@@ -333,12 +399,12 @@ class PythonLoop(Loop):
         self._tracing = self.tracing_seconds()
         self._begin, self._cpu = self.clock.now(), self.clock.cpu()
 
-    def _answer(self) -> Ran:
+    def _answer(self, steps: int) -> Ran:
         sync()
         seconds = self.clock.now() - self._begin
         seconds -= sum(self._live().starts[self._starts :])
         traced = self.tracing_seconds() - self._tracing
-        return Ran(seconds, self._asked(), self.clock.cpu() - self._cpu, traced)
+        return Ran(seconds, steps, self.clock.cpu() - self._cpu, traced)
 
     def _advance(self, answer: Ran | Exception | None) -> None:
         """Give the experiment its answer, and answer at once whatever needs no
@@ -380,6 +446,20 @@ def quiesce(clock: Clock, *, seconds: float = 1.0) -> bool:
         if clock.cpu() - before < 0.005:
             return True
     return False
+
+
+def _refusable(step: Callable[[], Any]) -> Callable[[], Any]:
+    """A step may not take what we feed it; that is no fault of the script's."""
+
+    def refusing() -> None:
+        try:
+            step()
+        except (CannotRun, LoopEnded, InputFailed):
+            raise
+        except Exception as error:
+            raise CannotRun(f"{type(error).__name__}: {error}") from error
+
+    return refusing
 
 
 def accelerator() -> str:

@@ -98,7 +98,8 @@ class Stage:
         for name in ("batch_size", "buffer_size", "count"):
             if isinstance(self.args.get(name), int):
                 value = self.args[name]
-                return f"{self.op}({'AUTOTUNE' if value == -1 else value})"
+                tuned = value == -1 and name == "buffer_size"
+                return f"{self.op}({'AUTOTUNE' if tuned else value})"
         return f"{self.op}()"
 
 
@@ -132,10 +133,19 @@ class Pipeline:
         return all(stage.rereadable for stage in self.stages())
 
 
-def _walk(stage: Stage) -> Iterator[Stage]:
-    for upstream in stage.inputs:
-        yield from _walk(upstream)
-    yield stage
+def _walk(root: Stage) -> Iterator[Stage]:
+    done: set[int] = set()
+    waiting = [(root, False)]
+    while waiting:
+        stage, ready = waiting.pop()
+        if id(stage) in done:
+            continue
+        if ready:
+            done.add(id(stage))
+            yield stage
+        else:
+            waiting.append((stage, True))
+            waiting += [(upstream, False) for upstream in reversed(stage.inputs)]
 
 
 def _path(root: Stage, target: Stage) -> list[Stage]:

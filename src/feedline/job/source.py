@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import ast
 import linecache
+import operator
 import os
+import re
 import sys
 import sysconfig
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import FrameType
 from typing import Any
 
 from feedline.job.pipeline import Where
 
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOME = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _LIBRARIES = tuple(
     {
         os.path.join(os.path.realpath(path), "")
         for key in ("stdlib", "platstdlib", "purelib", "platlib")
         if (path := sysconfig.get_paths().get(key))
     }
-    | {os.path.join(_HOME, "")}
+    | {HOME}
+)
+_OUR_LINES = re.compile(
+    r'(?: *File "<string>", line 1, in <module>\n\n?)?'
+    rf'(?: *File "{re.escape(HOME)}[^"\n]*", line \d+, in .*\n\n?)+'
 )
 _own: set[str] = set()
 
@@ -36,16 +43,35 @@ def own(directory: str) -> None:
     is_library.cache_clear()
 
 
+def is_ours(filename: str) -> bool:
+    return filename.startswith(HOME)
+
+
+def without_ours(text: str) -> str:
+    """A traceback in words, without our frames."""
+    return _OUR_LINES.sub("", text)
+
+
 @cache
 def is_library(filename: str) -> bool:
     if filename.startswith("<") and not filename.startswith("<stdin"):
         return True
-    path = os.path.realpath(filename)
-    if path.startswith(os.path.join(_HOME, "")):
+    if "__autograph_generated_file" in filename:  # a translation of the user's
         return True
-    if any(path.startswith(prefix) for prefix in _own):
-        return False
-    return path.startswith(_LIBRARIES) or f"{os.sep}site-packages{os.sep}" in path
+    path = os.path.realpath(filename)
+    if is_ours(path):
+        return True
+    # The nearest folder decides: a project may lie in an installed package, and
+    # a virtual environment in a project.
+    head, installed, _ = path.rpartition(f"{os.sep}site-packages{os.sep}")
+    folders = [*_LIBRARIES, head + installed] if installed else _LIBRARIES
+    return _nearest(path, folders) > _nearest(path, _own)
+
+
+def _nearest(path: str, folders: Iterable[str]) -> int:
+    """The length of the longest of these folders that holds the path, or -1."""
+    lengths = (len(folder) for folder in folders if path.startswith(folder))
+    return max(lengths, default=-1)
 
 
 @cache
@@ -76,54 +102,49 @@ def line_of(filename: str, line: int) -> Where:
     return Where(filename, line, linecache.getline(filename, line).strip())
 
 
-def called_by(frame: FrameType | None, *skip: str) -> str:
-    """The package that made this call, frames of `skip` and ours left out."""
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        ours = filename.startswith(_HOME)
-        if not ours and package_of(filename) not in skip:
-            return package_of(filename)
-        frame = frame.f_back
-    return ""
-
-
 def here(depth: int = 1) -> FrameType:
     return sys._getframe(depth + 1)
 
 
-def epochs_around(frame: FrameType | None) -> int | None:
-    """How often the user's own `for epoch in range(N)` goes round the line that
-    this frame is at; None where there is no such loop or N cannot be told."""
+def rounds_around(frame: FrameType | None) -> tuple[int | None, ...]:
+    """How often the user's own `for ... in range(N)` loops go round the line that
+    this frame is at, outermost first; None for a loop whose number cannot be told.
+    Where there is no loop in the function itself, its caller's count."""
     frame = user_frame(frame)
-    if frame is None:
-        return None
-    lines = linecache.getlines(frame.f_code.co_filename)
+    while frame is not None:
+        found = _rounds_in(frame)
+        if found or frame.f_code.co_name == "<module>":
+            return found
+        frame = user_frame(frame.f_back)
+    return ()
+
+
+def _rounds_in(frame: FrameType) -> tuple[int | None, ...]:
+    code = frame.f_code
+    lines = linecache.getlines(code.co_filename)
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError, RecursionError):
-        return None
-    times = None
-    for node in ast.walk(tree):
-        inside = isinstance(node, ast.For) and (
-            node.lineno < frame.f_lineno <= (node.end_lineno or 0)
-        )
-        if inside:
-            times = _range_length(node, frame) or times
-    return times
-
-
-def _range_length(loop: Any, frame: FrameType) -> int | None:
-    call = loop.iter
-    named_range = (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id == "range"
-        and not call.keywords
+        return ()
+    return tuple(
+        _range_length(node.iter, frame) if isinstance(node, ast.For) else None
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For | ast.While)
+        and code.co_firstlineno <= node.lineno < frame.f_lineno
+        and frame.f_lineno <= (node.end_lineno or 0)
     )
-    if not named_range:
+
+
+def _range_length(call: Any, frame: FrameType) -> int | None:
+    """Of `range(...)`, also inside a progress bar."""
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    if isinstance(call.args[0], ast.Call):
+        return _range_length(call.args[0], frame)
+    if getattr(call.func, "id", "") not in ("range", "trange"):
         return None
     values = [_value(argument, frame) for argument in call.args]
-    if not values or not all(type(value) is int for value in values):
+    if not all(type(value) is int for value in values):
         return None
     try:
         return len(range(*values)) or None
@@ -131,14 +152,28 @@ def _range_length(loop: Any, frame: FrameType) -> int | None:
         return None
 
 
+_ARITHMETIC: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
 def _value(node: Any, frame: FrameType) -> Any:
-    """A constant, a name or an attribute of one (`args.epochs`), read without
-    running anything of the user's."""
+    """A constant, a name, an attribute or an item of one (`args.epochs + 1`), read
+    without running anything of the user's."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+    if isinstance(node, ast.Attribute):
         owner = _value(node.value, frame)
         return getattr(owner, "__dict__", {}).get(node.attr)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner = _value(node.value, frame)
+        return owner.get(node.slice.value) if type(owner) is dict else None
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        left, right = _value(node.left, frame), _value(node.right, frame)
+        if type(left) is int and type(right) is int:
+            return _ARITHMETIC[type(node.op)](left, right)
     return None

@@ -4,35 +4,40 @@
 loops train, keeps a few times per step, and calls `on_warm(loop)` once. What
 happens then is not its business. Its own cost is a handful of clock readings a
 step.
+
+This file has what all loops share, and the user's Python loops over a dataset;
+`functions.py` has those inside a `tf.function`, `fits.py` those of Keras.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
+import traceback
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from feedline.job.loop import Clock, LoopEnded
+from feedline.job.fits import Fits
+from feedline.job.functions import Functions
+from feedline.job.loop import Clock, InputFailed, LoopEnded
 from feedline.job.pipeline import Where
-from feedline.job.source import epochs_around, is_library, package_of, where_of
+from feedline.job.source import is_library, package_of, rounds_around, where_of
+
+# Where tensors and variables have their `numpy()`, `__float__` and the like.
+_TENSORS = (
+    os.path.join("framework", "ops.py"),
+    os.path.join("ops", "resource_variable_ops.py"),
+)
 
 
 class ScriptStopped(BaseException):
     """Unwinds the user's script once the verdict is known; its `finally` blocks
     and context managers run as after Ctrl-C."""
-
-
-@dataclass
-class _FunctionNote:
-    """What is known of one `tf.function`."""
-
-    training: bool = False
-    loops_over: list[Any] = field(default_factory=list)
-    loop: Any = None
-    calls: int = 0
 
 
 @dataclass
@@ -59,25 +64,32 @@ class Watch:
         self.on_warm = on_warm
         self.wanted = loop
         self.patient = patient
+        # What was seen: loops that train, loops that do not, training that no
+        # dataset feeds, and what could not be watched.
         self.loops: list[Any] = []
-        self.untrained: dict[Where, int] = {}
+        self.untrained: Counter[Where] = Counter()
+        self.unfed: Counter[Where] = Counter()
+        self.notes: list[str] = []
+        self.broken = ""
         self.updates: dict[int, Update] = {}
         self.tables: weakref.WeakKeyDictionary[Any, Where | None] = (
             weakref.WeakKeyDictionary()
         )
-        self.fitting: Any = None
         self.traced: list[tuple[str, float]] = []
         self.tracing_seconds = 0.0
         self.done = False
         self.stopped = False
+        self.functions = Functions(self)
+        self.fits = Fits(self)
+        # The user's loops that are being read, outermost first: validation may
+        # stand inside of training. A step trains all of them.
+        self.active: list[Any] = []
+        self.began = False
+        self._measured: Any = None
+        self._waiting: Any = None
         self._trace_depth = 0
-        self._current: Any = None
-        self._candidates: dict[Any, Any] = {}
-        self._functions: weakref.WeakKeyDictionary[Any, _FunctionNote] = (
-            weakref.WeakKeyDictionary()
-        )
-        self._calling: list[_FunctionNote] = []
-        self._swap: tuple[Any, Any] | None = None
+        self._candidates: dict[Where | None, Any] = {}
+        self._thread = threading.get_ident()
 
     # ---------------------------------------------------------------- general
 
@@ -90,9 +102,44 @@ class Watch:
         finally:
             self.on = before
 
+    def tell(self, method: Callable[..., Any], *args: Any) -> None:
+        """Call a method of the watch. What fails in watching does not reach the
+        user's script: it goes on unwatched."""
+        try:
+            method(*args)
+        except Exception:
+            self.on = False
+            self.broken = traceback.format_exc()
+
     @property
     def is_tracing(self) -> bool:
         return self._trace_depth > 0
+
+    @property
+    def under_way(self) -> str | None:
+        """What the script waits for right now, if it is a step or a batch."""
+        if self._measured is not None and not self.stopped:
+            return f"the training at {self._measured.where}"
+        if self.fits.now is not None:
+            return f"the training at {self.fits.now.where}"
+        if self._waiting is not None:
+            return f"the loop over a dataset at {self._waiting.where}"
+        return "a tf.function" if self.functions.calling else None
+
+    def follows(self) -> bool:
+        """Is this the thread whose loops are watched? The main thread is, or
+        another of the user's until the main thread has a loop of its own.
+        TensorFlow's own threads run his generators, not his loops."""
+        if self._in_thread():
+            return True
+        thread = threading.current_thread()
+        if isinstance(thread, threading._DummyThread) or self.loops:
+            return False
+        self._thread = threading.get_ident()
+        return True
+
+    def _in_thread(self) -> bool:
+        return threading.get_ident() == self._thread
 
     @contextlib.contextmanager
     def tracing(self, name: str) -> Iterator[None]:
@@ -106,18 +153,20 @@ class Watch:
                 seconds = self.clock.now() - begin
                 self.tracing_seconds += seconds
                 self.traced.append((name, seconds))
-                loop = self._current or self.fitting
-                if self.on and loop is not None and loop.steps > 3:
-                    loop.warm_traces += 1
+                for loop in (*self.active, self.fits.now):
+                    if self.on and loop is not None and loop.steps > 3:
+                        loop.warm_traces += 1
 
-    def outside(self) -> bool:
-        """Are we in plain Python: not tracing, not inside Keras' fit, not in a
-        function that is being called already?"""
-        return self._trace_depth == 0 and self.fitting is None and not self._calling
-
-    def value_read(self) -> None:
-        if self._current is not None and self._trace_depth == 0:
-            self._current.syncs += 1
+    def value_read(self, frame: FrameType | None) -> None:
+        """The host waits for a value. What TensorFlow and Keras read for
+        themselves in an eager step is not the user's doing."""
+        if not self.active or self._trace_depth or not self._in_thread():
+            return
+        while frame is not None and frame.f_code.co_filename.endswith(_TENSORS):
+            frame = frame.f_back
+        if frame is not None and not package_of(frame.f_code.co_filename):
+            for loop in self.active:
+                loop.syncs += 1
 
     def update_made(self, optimizer: Any, grads: Any, variables: Any) -> None:
         if id(optimizer) in self.updates:
@@ -138,369 +187,171 @@ class Watch:
                 return where
         return None
 
-    def gradient_taken(self) -> None:
-        if self._calling:
-            self._calling[-1].training = True
-        elif self._current is not None and self._trace_depth == 0:
-            self._current.eager = True
-            self._trains(self._current)
+    def is_table(self, variable: Any) -> bool:
+        """Is this the table of a Keras embedding layer?"""
+        return any(
+            weight is variable for layer in self.tables for weight in layer.weights
+        )
 
-    def _trains(self, loop: Any) -> None:
+    def gradient_taken(self, frame: FrameType) -> None:
+        if self.functions.calling:
+            self.functions.calling[-1].training = True
+        elif self._trace_depth == 0 and self.fits.now is None:
+            if not self.active:
+                self.train_unfed(frame)
+            elif self._in_thread() or _is_replica():
+                for loop in self.active:
+                    loop.eager = True
+                    self.trains(loop)
+
+    def trains(self, loop: Any) -> None:
+        self.began = loop.trains_now = True
+
+    def note_step(self, loop: Any, period: float, inside: float) -> None:
+        """A step that trains has ended."""
         if not loop.training:
             loop.training = True
             self.loops.append(loop)
+        loop.note_step(period, inside)
 
-    def _chosen(self, loop: Any) -> bool:
+    def train_unfed(self, frame: FrameType) -> None:
+        """A step of a loop that no dataset feeds."""
+        where = where_of(frame)
+        if where is not None:
+            self.unfed[where] += 1
+
+    def chosen(self, loop: Any) -> bool:
         """Is this the loop to measure?"""
         if self.done:
             return False
         if self.wanted is not None:
-            order = [known for known in self.loops if known.training]
-            return len(order) >= self.wanted and order[self.wanted - 1] is loop
+            return len(self.loops) >= self.wanted and (
+                self.loops[self.wanted - 1] is loop
+            )
         return True
 
-    def _ready(self, loop: Any, now: float) -> bool:
-        if not self._chosen(loop):
+    def ready(self, loop: Any, now: float) -> bool:
+        if not loop.trains_now or not self.chosen(loop):
             return False
-        if not self.patient and loop.training and loop.steps >= 3:
+        if not self.patient and loop.steps >= 3:
             return True
         return bool(loop.warm(now))
 
-    def _measure(self, loop: Any) -> None:
+    def measure(self, loop: Any) -> None:
         self.done = True
+        self._measured = loop
         loop.tracing_seconds = lambda: self.tracing_seconds
         loop.traced_before = self.tracing_seconds
-        self.on_warm(loop)
+        with self.pause():
+            loop.keep_to_its_passes()
+            try:
+                self.on_warm(loop)
+            except InputFailed as failure:
+                self._measured = None
+                raise failure.error from None
+
+    def is_to_blame(self, error: BaseException) -> bool:
+        """Did the script fail because of what we did with it: stopped it, or fed
+        its step with batches of another size?"""
+        loop = self._measured
+        if loop is None:
+            return False
+        return bool(loop.fed_by_us) or (self.stopped and _came_of_stopping(error))
 
     # ----------------------------------------------------- a Python loop of the user's
 
     def iterator_made(
-        self,
-        iterator: Any,
-        dataset: Any,
-        raw: Callable[[], Any],
-        frame: FrameType | None,
+        self, iterator: Any, dataset: Any, frame: FrameType | None
     ) -> None:
-        iterator._feedline_raw = raw
-        if self._trace_depth or self.fitting is not None or not _by_user(frame):
+        if self._trace_depth or self.fits.now is not None or not _by_user(frame):
             return
-        from feedline.job.feeds import Live
+        if not self.follows():
+            return
         from feedline.job.loops import PythonLoop
 
         where = where_of(frame)
         loop = self._candidates.get(where)
-        if loop is None or loop.measuring:
+        if loop is None:
             loop = self._candidates[where] = PythonLoop(where, self.clock)
-            loop.epochs = epochs_around(frame)
-        loop.dataset = dataset
-        loop.source = getattr(dataset, "_original_dataset", dataset)
-        loop.strategy = getattr(dataset, "_strategy", None)
-        loop.live = Live(dataset, iterator, self.clock, renewable=True)
-        loop.opened = None
+            loop.epochs = (1, *rounds_around(frame))[-1]
+        elif loop.batches == 0:
+            # `zip(a, b)` makes both before it reads either. The loop is fed by
+            # the first; the other goes along as it is.
+            return
+        elif loop.measuring and dataset is not loop.dataset:
+            return
+        elif loop.trains_now:
+            loop.steps_per_epoch = loop.batches
+        loop.reads(dataset, iterator)
         iterator._feedline_loop = loop
 
-    def next_batch(self, iterator: Any, original: Callable[[], Any]) -> Any:
+    def next_batch(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
         loop = iterator._feedline_loop
         if self.stopped:
             raise ScriptStopped
-        if self._trace_depth or self._calling:
-            return original()
+        if self._trace_depth or self.functions.calling or not self._in_thread():
+            return original(iterator)
         now = self.clock.now()
+        self._enter(loop)
         if not loop.measuring:
             self._step_ended(loop, now)
-            if self._ready(loop, now):
-                with self.pause():
-                    self._measure(loop)
+            if self.ready(loop, now):
+                self.measure(loop)
         if loop.measuring:
-            self._current = loop
             with self.pause():
                 try:
                     return loop.next_batch()
                 except LoopEnded:
                     pass
+                except InputFailed as failure:
+                    self._measured = None
+                    raise failure.error from None
+        self._waiting = loop
         try:
-            batch = original()
+            batch = original(iterator)
         except BaseException:
-            self._current = None
-            loop.opened = None
+            self._leave(loop)
             raise
+        finally:
+            self._waiting = None
         if loop.began is None:
             loop.began = now
-        self._current = loop
+        loop.batches += 1
         loop.opened = now
         loop.fetched = self.clock.now() - now
+        loop.traced_at = self.tracing_seconds
         loop.inside_now = 0.0
         return batch
+
+    def _enter(self, loop: Any) -> None:
+        """It is read: loops inside of it are over, by `break` perhaps."""
+        if loop in self.active:
+            del self.active[self.active.index(loop) + 1 :]
+        else:
+            self.active.append(loop)
+
+    def _leave(self, loop: Any) -> None:
+        del self.active[self.active.index(loop) :]
+        loop.opened = None
+        if loop.trains_now:
+            loop.steps_per_epoch = loop.batches
 
     def _step_ended(self, loop: Any, now: float) -> None:
         """The body of the step before has run."""
         if loop.opened is None:
             return
         period = now - loop.opened
-        if not loop.training and loop.where is not None:
-            self.untrained[loop.where] = self.untrained.get(loop.where, 0) + 1
+        if not loop.trains_now:
+            if loop.where is not None:
+                self.untrained[loop.where] += 1
             return
         inside = loop.inside_now + loop.fetched if loop.inside_now else period
-        loop.note_step(period, inside)
+        self.note_step(loop, period, inside)
         if loop.steps == 1:
             loop.first_step_seconds = period
-            loop.first_step_tracing = min(period, self.tracing_seconds)
+            loop.first_step_tracing = self.tracing_seconds - loop.traced_at
         if loop.steps == 2:
             loop.warm_at = now
-
-    # ------------------------------------------------------------------ tf.function
-
-    def loop_traced(self, dataset: Any) -> Any:
-        """A loop over a dataset is being traced into a function."""
-        if self._swap is not None and dataset is self._swap[0]:
-            return self._swap[1]
-        if self.on and self._calling:
-            self._calling[-1].loops_over.append(dataset)
-        return dataset
-
-    def function_called(
-        self, function: Any, original: Any, args: Any, kwargs: Any
-    ) -> Any:
-        note = self._functions.get(function)
-        if note is None:
-            note = self._functions[function] = _FunctionNote()
-            self._foresee(function, note, args, kwargs)
-        loop = note.loop
-        if loop is not None and loop.kind == "function" and self._chosen(loop):
-            with self.pause():
-                self._measure(loop)
-        position = _iterator_position(args)
-        if position is not None and note.training:
-            return self._iterator_call(function, original, args, kwargs, note, position)
-        self._calling.append(note)
-        begin = self.clock.now()
-        try:
-            return original(function, *args, **kwargs)
-        finally:
-            self._calling.pop()
-            note.calls += 1
-            loop = self._current
-            if loop is not None and note.training:
-                loop.inside_now += self.clock.now() - begin
-                loop.step_function = function
-                loop.eager = False
-                self._trains(loop)
-
-    def _foresee(self, function: Any, note: _FunctionNote, args: Any, kw: Any) -> None:
-        """A function that loops over a whole dataset must be known before it
-        runs: trace it first. The call that follows finds the trace."""
-        if not _sees_dataset(function, args, kw):
-            return
-        self._calling.append(note)
-        try:
-            function.get_concrete_function(*args, **kw)
-        except Exception:  # the call itself will show the user's own error
-            return
-        finally:
-            self._calling.pop()
-        if note.training and note.loops_over:
-            self._function_loop(function, note, args, kw)
-
-    def _function_loop(
-        self, function: Any, note: _FunctionNote, args: Any, kw: Any
-    ) -> None:
-        import tensorflow as tf
-
-        from feedline.job.feeds import Live
-        from feedline.job.loops import FunctionLoop
-        from feedline.job.source import line_of
-
-        python = function.python_function
-        code = getattr(python, "__code__", None)
-        where = line_of(code.co_filename, code.co_firstlineno) if code else None
-        given = [
-            position
-            for position, value in enumerate(args)
-            if isinstance(value, tf.data.Dataset)
-        ]
-        if given:
-            first = given[0]
-            dataset = args[first]
-
-            def call(part: Any) -> Any:
-                return function(*args[:first], part, *args[first + 1 :], **kw)
-
-        else:
-            dataset = note.loops_over[0]
-
-            @tf.function
-            def again(part: Any) -> Any:
-                self._swap = (dataset, part)
-                try:
-                    return tf.autograph.to_graph(python)(*args, **kw)
-                finally:
-                    self._swap = None
-
-            call = again
-        loop = note.loop = FunctionLoop(where, self.clock, call, dataset)
-        loop.source = dataset
-        loop.live = Live(dataset, iter(()), self.clock, renewable=True)
-        loop.step_function = function
-        loop.steps_per_epoch = _count(dataset)
-        loop.began = self.clock.now()
-        self._trains(loop)
-
-    def _iterator_call(
-        self,
-        function: Any,
-        original: Any,
-        args: Any,
-        kwargs: Any,
-        note: _FunctionNote,
-        position: int,
-    ) -> Any:
-        """A step that is handed the iterator and takes its batch itself."""
-        from feedline.job.feeds import Live
-        from feedline.job.loops import CallLoop
-        from feedline.job.source import here
-
-        iterator = args[position]
-        loop = note.loop
-        if loop is None:
-
-            def call(other: Any) -> Any:
-                changed = (*args[:position], other, *args[position + 1 :])
-                return original(function, *changed, **kwargs)
-
-            loop = note.loop = CallLoop("iterator", where_of(here()), self.clock, call)
-            loop.step_function = function
-            loop.began = loop.opened = self.clock.now()
-            self._trains(loop)
-        made_by = getattr(iterator, "_feedline_loop", None)
-        if loop.live is None or loop.live.iterator is not iterator:
-            dataset = (
-                made_by.dataset if made_by else getattr(iterator, "_dataset", None)
-            )
-            loop.dataset = dataset
-            loop.source = getattr(dataset, "_original_dataset", dataset)
-            loop.strategy = getattr(dataset, "_strategy", None)
-            loop.live = Live(
-                dataset, iterator, self.clock, renewable=dataset is not None
-            )
-        now = self.clock.now()
-        if note.calls and loop.opened is not None:
-            loop.note_step(now - loop.opened, loop.inside_now)
-            if loop.warm_at is None:
-                loop.warm_at = now
-            if self._ready(loop, now):
-                with self.pause():
-                    self._measure(loop)
-        loop.opened = self.clock.now()
-        self._calling.append(note)
-        try:
-            return original(function, *args, **kwargs)
-        finally:
-            self._calling.pop()
-            note.calls += 1
-            loop.inside_now = self.clock.now() - loop.opened
-
-    # ------------------------------------------------------------------------- fit
-
-    @contextlib.contextmanager
-    def fit_called(self, model: Any, bound: Any, frame: FrameType) -> Iterator[None]:
-        """`bound` are fit's arguments; a callback of ours joins the user's."""
-        from feedline.job.loops import CallLoop
-
-        loop = CallLoop("fit", where_of(frame), self.clock, model.fit)
-        loop.model = model
-        initial = bound.arguments.get("initial_epoch", 0)
-        loop.epochs = bound.arguments.get("epochs", 1) - initial
-        loop.began = self.clock.now()
-        self.fitting = loop
-        self._trains(loop)
-        bound.arguments["callbacks"] = self._joined(
-            bound.arguments.get("callbacks"), model, loop
-        )
-        try:
-            yield
-        finally:
-            self.fitting = None
-            if getattr(model.train_function, "_feedline_original", None) is not None:
-                model.train_function = model.train_function._feedline_original
-
-    def _joined(self, callbacks: Any, model: Any, loop: Any) -> Any:
-        import keras
-
-        watch = self
-
-        class FeedlineWatch(keras.callbacks.Callback):  # type: ignore[misc]
-            """Has no batch hooks, so that Keras keeps its fast path."""
-
-            def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002
-                loop.steps_per_call = int(getattr(model, "steps_per_execution", 1))
-                loop.eager = bool(getattr(model, "run_eagerly", False))
-                strategy = getattr(model, "distribute_strategy", None)
-                if strategy is not None and strategy.num_replicas_in_sync >= 1:
-                    name = type(strategy).__name__
-                    loop.strategy = (
-                        None if name == "_DefaultDistributionStrategy" else strategy
-                    )
-                model.train_function = watch._watched(loop, model.train_function)
-
-        ours = FeedlineWatch()
-        if callbacks is None:
-            return [ours]
-        if isinstance(callbacks, keras.callbacks.CallbackList):
-            loop.callbacks = _names(callbacks.callbacks)
-            callbacks.append(ours)
-            return callbacks
-        given = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
-        loop.callbacks = _names(given)
-        return [*given, ours]
-
-    def fit_data_made(self, epoch_iterator: Any) -> None:
-        loop = self.fitting
-        if loop is None or loop.dataset is not None:
-            return
-        dataset = epoch_iterator._distributed_dataset
-        loop.dataset = dataset
-        loop.source = getattr(dataset, "_original_dataset", dataset)
-        loop.adapter = type(epoch_iterator.data_adapter).__name__
-        batches = epoch_iterator.num_batches
-        loop.steps_per_epoch = int(batches) if batches is not None else None
-
-    def _watched(self, loop: Any, train: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Keras' train function, with a clock around it."""
-        from feedline.job.feeds import Live
-
-        loop.call = train
-        loop.opened = None
-        last: Any = None
-
-        def step(iterator: Any) -> Any:
-            nonlocal last
-            now = self.clock.now()
-            if self.stopped:
-                raise ScriptStopped
-            if self.done or not self.on:
-                return train(iterator)
-            if iterator is last and loop.opened is not None:
-                loop.note_step(now - loop.opened, loop.inside_now)
-                if loop.warm_at is None:
-                    loop.warm_at = now
-                if self._ready(loop, now):
-                    with self.pause():
-                        self._measure(loop)
-            elif iterator is not last:
-                once = loop.adapter == "GeneratorDataAdapter"
-                loop.live = Live(loop.dataset, iterator, self.clock, renewable=not once)
-                last = iterator
-            loop.opened = self.clock.now()
-            traced = self.tracing_seconds
-            result = train(iterator)
-            loop.inside_now = self.clock.now() - loop.opened
-            if loop.first_step_seconds == 0.0:
-                loop.first_step_seconds = loop.inside_now
-                loop.first_step_tracing = self.tracing_seconds - traced
-            return result
-
-        step._feedline_original = train  # type: ignore[attr-defined]
-        return step
 
 
 def _by_user(frame: FrameType | None) -> bool:
@@ -519,38 +370,15 @@ def _by_user(frame: FrameType | None) -> bool:
     return False
 
 
-def _iterator_position(args: Any) -> int | None:
-    for position, value in enumerate(args):
-        if hasattr(value, "_feedline_raw"):
-            return position
-    return None
+def _is_replica() -> bool:
+    """A strategy runs the step of each replica in a thread of its own."""
+    return type(threading.current_thread()).__name__ == "_MirroredReplicaThread"
 
 
-def _sees_dataset(function: Any, args: Any, kwargs: Any) -> bool:
-    """Could this function loop over a dataset: one that it is given, or that it
-    closes over, or that its object holds?"""
-    seen = [*args, *kwargs.values()]
-    python = getattr(function, "python_function", None)
-    owner = getattr(python, "__self__", None)
-    if owner is not None:
-        seen += list(getattr(owner, "__dict__", {}).values())
-    code = getattr(python, "__code__", None)
-    if code is not None:
-        names = getattr(python, "__globals__", {})
-        seen += [names[name] for name in code.co_names if name in names]
-        for cell in getattr(python, "__closure__", None) or ():
-            with contextlib.suppress(ValueError):
-                seen.append(cell.cell_contents)
-    return any(hasattr(value, "_variant_tensor_attr") for value in seen)
-
-
-def _count(dataset: Any) -> int | None:
-    try:
-        number = int(dataset.cardinality())
-    except Exception:
-        return None
-    return number if number >= 0 else None
-
-
-def _names(callbacks: Any) -> tuple[str, ...]:
-    return tuple(type(callback).__name__ for callback in callbacks)
+def _came_of_stopping(error: BaseException | None) -> bool:
+    """Did stopping the script make its own clean-up fail?"""
+    while error is not None:
+        if isinstance(error, ScriptStopped):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -6,10 +6,15 @@ import time
 
 
 class SystemClock:
-    """Wall time, CPU time of this process (all threads), and waiting."""
+    """Wall time, CPU time of this process (all threads), and waiting. `last` is
+    when somebody looked at it last: every step and every batch does."""
+
+    def __init__(self) -> None:
+        self.last = time.perf_counter()
 
     def now(self) -> float:
-        return time.perf_counter()
+        self.last = time.perf_counter()
+        return self.last
 
     def cpu(self) -> float:
         return time.process_time()

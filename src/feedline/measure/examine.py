@@ -70,7 +70,7 @@ class Examiner:
             accelerated=machine.accelerated,
             batch_size=batch,
             host_work=0.0 if loop.kind == "loop" else self._host_work(),
-            steps_per_epoch=job.steps_per_epoch,
+            steps_per_epoch=job.steps_per_epoch if job.restarts else None,
         )
         step = replace(step, host_work=self._host_work())
         self.say("taking the pipeline apart")
@@ -168,6 +168,7 @@ class Examiner:
             seconds=0.07 * self.seconds,
             free_bytes=machine.free_memory_gb * 2**30,
             where_of=self.watch.table_where,
+            is_layer=self.watch.is_table,
         )
         if cost is None:
             self.unknown.append(

@@ -179,7 +179,7 @@ class FileCost:
     """Reading the job's files: how many, how large, how fast.
 
     open_ms is the time to open one file and get its first byte; mb_per_s the
-    rate at which a file streams after that.
+    rate at which a file streams after that, infinity for files too small to tell.
     """
 
     files: int

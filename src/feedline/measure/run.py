@@ -57,7 +57,7 @@ class RunSampler:
     def credit(self, frame: FrameType, seconds: float) -> None:
         if _importing(frame):
             self.import_s += seconds
-        elif not self._script.is_tracing and not self._script.loops:
+        elif not self._script.is_tracing and not self._script.began:
             self.prepare_s += seconds
             mine = user_frame(frame)
             if mine is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from feedline.job.loop import Clock
 from feedline.job.pipeline import Pipeline, Stage
+from feedline.measure.machine import cores
 from feedline.measure.measurement import StageCost
 
 _AHEAD = (
@@ -42,9 +43,12 @@ class Node:
 
 
 def read_model(iterator: Any) -> Node | None:
-    """The running pipeline of this iterator; None where autotune is off."""
+    """The running pipeline of this iterator; None where autotune is off, or
+    where TensorFlow is too old to tell (2.16)."""
     import tensorflow as tf
 
+    if not hasattr(tf.data.experimental, "get_model_proto"):
+        return None
     try:
         model = tf.data.experimental.get_model_proto(iterator)
     except (tf.errors.NotFoundError, ValueError):
@@ -78,10 +82,10 @@ def watch_stages(
 
     small = replace(pipeline, root=_small_shuffles(pipeline.root))
     node = _watch(rebuild(small, fresh=True), clock, seconds / 3)
+    found = costs(pipeline, node or _GONE)
     if node is None:
-        return ()
-    found = costs(pipeline, node)
-    measured = prefix_costs(small, found, clock, 2 * seconds / 3)
+        found = tuple(_as_written(pipeline, cost) for cost in found)
+    measured = prefix_costs(small, found, clock, 2 * seconds / 3, every=node is None)
     return _in_shares(
         [
             replace(
@@ -149,10 +153,25 @@ def _small_shuffles(stage: Stage) -> Stage:
     return replace(stage, inputs=inputs)
 
 
+def _as_written(pipeline: Pipeline, cost: StageCost) -> StageCost:
+    """Without TensorFlow's model only the arguments tell how a stage runs."""
+    stage = list(pipeline.stages())[cost.index]
+    calls = stage.args.get("num_parallel_calls")
+    threads = cores() if calls == -1 else calls or 1
+    ahead = stage.op == "prefetch" or calls is not None
+    return replace(cost, parallelism=threads, asynchronous=ahead)
+
+
 def prefix_costs(
-    pipeline: Pipeline, found: Sequence[StageCost], clock: Clock, seconds: float
+    pipeline: Pipeline,
+    found: Sequence[StageCost],
+    clock: Clock,
+    seconds: float,
+    *,
+    every: bool = False,
 ) -> dict[int, float]:
-    """CPU ms per element of the stages that call a function, by their index.
+    """CPU ms per element of the stages that call a function or read files (or of
+    `every` stage), by their index.
 
     TensorFlow's model counts the time inside kernels and not that of calling
     them, which for small elements is most of it. So the pipeline is read alone
@@ -164,23 +183,31 @@ def prefix_costs(
     calling = [
         cost
         for cost in found
-        if cost.index >= 0 and stages[cost.index].functions and not cost.injected
+        if cost.index >= 0 and (every or _underrated(stages[cost.index]))
     ]
     own: dict[int, float] = {}
     for cost in calling:
         stage = stages[cost.index]
-        each = sum(c.ms_per_batch for c in found) / max(cost.elements_per_batch, 1.0)
         share = seconds / len(calling)
-        with_it = _reader(replace(pipeline, root=stage), cost, each, clock, share)
+        with_it = _reader(replace(pipeline, root=stage), cost, clock, share)
         if not stage.inputs:
             own[cost.index] = with_it()
             continue
         upstream = replace(pipeline, root=stage.inputs[0])
-        without = _reader(upstream, cost, each, clock, share)
+        without = _reader(upstream, cost, clock, share)
         taken = _taken(found, stages, stage, cost)
         rounds = [with_it() - taken * without() for _ in range(3)]
         own[cost.index] = max(0.0, median(rounds))
     return own
+
+
+def _underrated(stage: Stage) -> bool:
+    """Stages whose work TensorFlow's model tells only in part: functions, and
+    readers, whose finished files it forgets."""
+    return bool(stage.functions) or stage.op in _READERS
+
+
+_READERS = ("tfrecord", "text_line", "fixed_length_record", "csv", "make_csv_dataset")
 
 
 def _taken(
@@ -194,10 +221,11 @@ def _taken(
 
 
 def _reader(
-    prefix: Pipeline, cost: StageCost, each_ms: float, clock: Clock, seconds: float
+    prefix: Pipeline, cost: StageCost, clock: Clock, seconds: float
 ) -> Callable[[], float]:
-    """Measures CPU ms per element of this prefix. A shuffle after it reads as
-    many elements as its buffer holds, without a call into Python for each."""
+    """Measures CPU ms per element of this prefix, or the time itself where that
+    is longer and the prefix reads files. A shuffle after it reads as many elements
+    as its buffer holds, without a call into Python for each."""
     import tensorflow as tf
 
     from feedline.job.loops import quiesce
@@ -206,21 +234,27 @@ def _reader(
     dataset = rebuild(prefix, fresh=True).repeat()
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    most = max(4, int(_BUFFER_BYTES / max(cost.bytes_per_element, 1.0)))
-    many = int(min(max(8, 1e3 * seconds / 8 / max(each_ms, 1e-3)), most, 4096))
-    few = max(1, many // 4)
+    waits = prefix.root.op in _READERS
+    most = max(8, min(4096, int(_BUFFER_BYTES / max(cost.bytes_per_element, 1.0))))
 
     def read(count: int) -> float:
         iterator = iter(dataset.shuffle(count, seed=1).with_options(options))
         quiesce(clock, seconds=0.3)
-        begin = clock.cpu()
+        cpu, begin = clock.cpu(), clock.now()
         next(iterator)
-        return clock.cpu() - begin
+        cpu, seconds = clock.cpu() - cpu, clock.now() - begin
+        return max(cpu, seconds) if waits else cpu
+
+    read(2)
+    begin = clock.now()
+    read(8)
+    each = max((clock.now() - begin) / 8, 1e-6)
+    many = int(min(max(8.0, seconds / 8 / each), most))
+    few = many // 4
 
     def measure() -> float:
         return max(0.0, 1e3 * (read(many) - read(few)) / (many - few))
 
-    read(few)
     return measure
 
 

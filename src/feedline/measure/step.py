@@ -70,8 +70,8 @@ def _interleave(
         for feed in ("live", "host") if index % 2 == 0 else ("host", "live"):
             if feed == "live":
                 ran = yield Run("live", n_live)
-                rounds.observed.append(ran.ms - 1e3 * ran.tracing / ran.steps)
-                rounds.tracing.append(1e3 * ran.tracing / ran.steps)
+                rounds.observed.append(ran.ms)
+                rounds.tracing.append(ran.tracing_ms)
                 rounds.steps += ran.steps
             else:
                 ran = yield Run("host", n_fed)

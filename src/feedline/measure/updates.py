@@ -1,4 +1,4 @@
-"""What the optimizer's update costs, by experiment on copies.
+"""What looking up and updating the parameters costs, by experiment on copies.
 
 A copy of the optimizer updates copies of the variables, filled with zeros; the
 job's own are not touched. The same update on variables of one row tells what
@@ -43,6 +43,7 @@ def measure_update(
     seconds: float,
     free_bytes: float,
     where_of: Callable[[Any], Where | None] = lambda _: None,
+    is_layer: Callable[[Any], bool] = lambda _: True,
 ) -> UpdateCost | None:
     """None where it was not worth it or would not fit into memory."""
     shapes = [tuple(int(n) for n in variable.shape) for variable in update.variables]
@@ -55,12 +56,14 @@ def measure_update(
         position: _static_ids(grad) or ids_per_step
         for position, grad in update.sparse.items()
     }
+    looked_up = {position for position in ids if is_layer(update.variables[position])}
     calls = {
-        "all": _apply(update.optimizer, shapes, ids),
+        "all": _apply(update.optimizer, shapes, ids, looked_up),
         "tiny": _apply(
             update.optimizer,
             [(1, *shape[1:]) if len(shape) > 1 else shape[:1] for shape in shapes],
             dict.fromkeys(ids, 1),
+            looked_up,
         ),
     }
     tables = {
@@ -70,11 +73,12 @@ def measure_update(
     }
     for position, (rows, dim) in tables.items():
         some = max(1, min(touched, ids[position], rows))
+        alone = {0} if position in looked_up else set()
         calls[f"table {position}"] = _apply(
-            update.optimizer, [(rows, dim)], {0: ids[position]}
+            update.optimizer, [(rows, dim)], {0: ids[position]}, alone
         )
         calls[f"rows {position}"] = _apply(
-            update.optimizer, [(some, dim)], {0: ids[position]}
+            update.optimizer, [(some, dim)], {0: ids[position]}, alone
         )
     times = compare(calls, clock, seconds=seconds)
     found = tuple(
@@ -95,10 +99,19 @@ def measure_update(
 
 
 def _apply(
-    optimizer: Any, shapes: list[tuple[int, ...]], ids: dict[int, int]
+    optimizer: Any,
+    shapes: list[tuple[int, ...]],
+    ids: dict[int, int],
+    looked_up: set[int],
 ) -> Callable[[], object]:
     """An update of fresh zeros of these shapes; `ids` says which of them get a
-    gradient of that many rows."""
+    gradient of that many rows, `looked_up` which are read by a Keras layer.
+
+    The look-up is part of it. Keras' `Embedding` takes its rows out of the whole
+    table, and TensorFlow hands out a copy of the whole table once a variable has
+    been written to by rows. So even plain SGD, which writes only the touched rows,
+    costs what the vocabulary costs, in the next step's look-up.
+    """
     import keras
     import tensorflow as tf
 
@@ -127,8 +140,13 @@ def _apply(
             else grad
             for grad in gradients
         ]
-        copy.apply(grads, variables)
-        return copy.iterations.value
+        taken = [
+            tf.reduce_sum(keras.ops.take(variables[index], gradients[index][1], axis=0))
+            for index in looked_up
+        ]
+        with tf.control_dependencies(taken):
+            copy.apply(grads, variables)
+        return taken, copy.iterations.value
 
     def call() -> object:
         return apply()

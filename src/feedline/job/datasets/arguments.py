@@ -71,6 +71,7 @@ def from_graph(name: str) -> Argument:
 
 
 def interleave_order(dataset: Dataset) -> Any:
+    """`deterministic`; None, the default, also where the graph is too large to ask."""
     if not hasattr(dataset, "_num_parallel_calls"):
         return None
     return graph.attributes(dataset).get("deterministic")
@@ -130,6 +131,11 @@ def parallel_reads(dataset: Dataset) -> Any:
     if hasattr(dataset._impl, "_num_parallel_calls"):
         return plain(dataset._impl._num_parallel_calls)
     return plain(getattr(dataset._impl, "_cycle_length", None))
+
+
+def concatenated(dataset: Dataset) -> list[Dataset]:
+    """Not `_inputs()`: `Dataset.apply` overwrites what that returns."""
+    return [dataset._input_dataset, dataset._dataset_to_concatenate]
 
 
 def before_normalizing(dataset: Dataset) -> list[Dataset]:

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.experimental.ops import batching, grouping, shuffle_ops
+from tensorflow.python.data.experimental.ops import (
+    batching,
+    grouping,
+    parsing_ops,
+    shuffle_ops,
+)
 from tensorflow.python.data.ops import (
     dataset_ops,
     directed_interleave_op,
@@ -232,6 +237,17 @@ def global_shuffle(new: Order) -> Dataset:
     from tensorflow.python.data.experimental.ops import global_shuffle_op
 
     return global_shuffle_op._global_shuffle(new.input, **new.args)
+
+
+def parse_example_dataset(new: Order) -> Dataset:
+    """TensorFlow puts a dimension in front of some features; it will do so again."""
+    features = new.args.pop("features", None) or {
+        key: feature._replace(shape=feature.shape[1:])
+        if isinstance(feature, tf.io.FixedLenSequenceFeature)
+        else feature
+        for key, feature in new.old._features.items()
+    }
+    return parsing_ops._ParseExampleDataset(new.input, features, **new.args)
 
 
 def ragged_batch(new: Order) -> Dataset:

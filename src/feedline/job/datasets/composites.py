@@ -7,6 +7,7 @@ the same parts is not taken for it. What is not recognised is read part by part.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,12 +27,21 @@ from feedline.job.datasets.arguments import (
 from feedline.job.datasets.found import Found, find, seeds_of, unadapted
 from feedline.job.datasets.functions import closure
 
+# What a pattern meets when another TensorFlow has built the same method otherwise:
+# then the parts are read one by one.
+_CHANGED_WITHIN = (AttributeError, LookupError, TypeError, ValueError, StopIteration)
+_log = logging.getLogger(__name__)
+
 
 def recognise(dataset: Dataset) -> Found:
     """The public operation that ends in `dataset`."""
     dataset = unadapted(dataset)
     for match in _PATTERNS.get(type(dataset).__name__, ()):
-        found = match(dataset)
+        try:
+            found = match(dataset)
+        except _CHANGED_WITHIN as error:
+            _log.debug("%s looks different: %r", match.__name__, error)
+            continue
         if found is not None:
             return found
     return find(dataset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from feedline.job.datasets.reuse import Seeds
 from feedline.job.datasets.table import CLASSES, Op
 
 OPAQUE = "opaque"
+_log = logging.getLogger(__name__)
 _HAVE_DEFAULT_FUNCTIONS = {"group_by_window", "snapshot", "load"}
 
 
@@ -40,9 +42,16 @@ def find(dataset: Dataset) -> Found:
     """`dataset` by its class alone; opaque where the table does not have it."""
     cls = type(dataset)
     op = CLASSES.get(cls.__name__)
-    if op is None or not cls.__module__.startswith("tensorflow.python."):
-        inputs = tuple(unadapted(one) for one in dataset._inputs())
-        return Found(dataset, OPAQUE, inputs, {"class": cls.__name__})
+    if op is not None and cls.__module__.startswith("tensorflow.python."):
+        try:
+            return _find(op, dataset)
+        except (AttributeError, LookupError) as error:
+            _log.warning("this TensorFlow's %s is new to feedline: %r", op.name, error)
+    inputs = tuple(unadapted(one) for one in dataset._inputs())
+    return Found(dataset, OPAQUE, inputs, {"class": cls.__name__})
+
+
+def _find(op: Op, dataset: Dataset) -> Found:
     traced = tuple(getattr(dataset, name) for name in op.functions)
     upstream = op.inputs(dataset) if op.inputs else dataset._inputs()
     return Found(

@@ -165,7 +165,7 @@ _SOURCES = (
 
 _BRANCHES = (
     Op("zip", ("_ZipDataset",), build=make.zip_),
-    Op("concatenate", ("_ConcatenateDataset",)),
+    Op("concatenate", ("_ConcatenateDataset",), inputs=arg.concatenated),
     Op(
         "sample_from_datasets",
         build=make.sample_from_datasets,
@@ -333,6 +333,12 @@ _TRANSFORMATIONS = (
         ("_CopyToDeviceDataset",),
         {"target_device": "_target_device", "source_device": "_source_device_string"},
         build=make.transformation("copy_to_device"),
+    ),
+    Op(
+        "parse_example_dataset",
+        ("_ParseExampleDataset",),
+        _PARALLEL,
+        build=make.parse_example_dataset,
     ),
     Op("restructured", ("_RestructuredDataset",), build=make.restructured),
     Op(

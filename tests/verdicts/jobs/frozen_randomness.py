@@ -1,0 +1,15 @@
+"""Pictures are augmented at random, once, and then kept for ever.
+
+Cause: frozen-randomness
+"""
+
+import tensorflow as tf
+from emulated import accelerated_model
+from pictures import augment, pictures
+
+dataset = tf.data.Dataset.from_tensor_slices(pictures(640, side=32))
+dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE)
+dataset = dataset.cache()
+dataset = dataset.batch(32).prefetch(tf.data.AUTOTUNE)
+model = accelerated_model(ms=4.0)
+model.fit(dataset, epochs=10, verbose=0)
