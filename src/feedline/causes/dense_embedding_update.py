@@ -1,17 +1,20 @@
-"""The optimizer rewrites a whole embedding table for a few rows of it
+"""The step goes through a whole embedding table for a few rows of it
 
 ## What it is
 
-A batch looks up a few thousand rows of an embedding table, but the optimizer
-updates all of them: it decays the moments of every row, or turns the sparse
-gradient into one as large as the table.
+A batch looks up a few thousand rows of an embedding table, but a step reads or
+writes all of them. Most optimizers update every row: they decay its moments, or
+turn the sparse gradient into one as large as the table. Plain SGD writes only the
+touched rows, and pays in the look-up.
 
 ## Why it is slow
 
 The time grows with the vocabulary and not with the batch. Adam reads and writes
 the table and its two moments in every step; at 500,000 words of 100 numbers that
 is 600 MB of memory each way, and it takes a hundred times as long as the rest of
-the step. The input pipeline is often blamed for it.
+the step. With SGD, TensorFlow marks the table as written by rows, and from then
+on hands out a copy of all of it whenever it is read as a whole, which is how
+Keras' `Embedding` reads it. The input pipeline is often blamed for either.
 
 ## Example
 
@@ -30,6 +33,7 @@ model.compile(optimizer="adam", loss="mse")
 gradient = tape.gradient(loss, table)  # tf.IndexedSlices: the rows of the batch
 step = tf.IndexedSlices(rate * gradient.values, gradient.indices)
 table.scatter_sub(step)  # SGD; for Adam the same with its moments
+rows = tf.nn.embedding_lookup(table, ids)  # reads these rows, not the table
 ```
 
 ## Fix
@@ -55,10 +59,10 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     for table in measured.tables:
         cost = in_step(measured, table.update - table.update_touched_only)
         evidence = (
-            f"{table.optimizer} rewrites all {table.rows:,} rows of {table.name} "
-            f"({table.dim:,} numbers each) in {ms(table.update)} per step, for the "
-            f"{table.touched:,} that a batch touches; these alone take "
-            f"{ms(table.update_touched_only)}."
+            f"Looking up and updating {table.name} with {table.optimizer} takes "
+            f"{ms(table.update)} per step with its {table.rows:,} rows of "
+            f"{table.dim:,} numbers, and {ms(table.update_touched_only)} with just "
+            f"the {table.touched:,} rows that a batch touches."
         )
         where = table.where or job.step_where or job.where
         yield Finding("dense-embedding-update", cost, evidence, where, FIXES)

@@ -1,4 +1,4 @@
-"""Starting a step takes longer than computing it
+"""Every step is launched by itself, and launching takes longer than it computes
 
 ## What it is
 

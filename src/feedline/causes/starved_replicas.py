@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, launching, ms, tried, waiting
+from feedline.causes.look import launching, ms, tried
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -52,15 +52,10 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         return
     over = "1 device" if job.replicas == 1 else f"{job.replicas} replicas"
     if single is not None:
-        # A strategy also deals out the batches: what the step waits for beyond the
-        # work of the pipeline's own stages is its doing too.
-        dealing = waiting(measured) - sum(s.ms_per_batch for s in measured.stages)
-        cost = in_step(measured, single.gain) + max(0.0, dealing)
-        cost = cost if single.gain > 0 else 0.0
+        cost = min(single.gain, measured.step.observed.value)
         evidence = (
-            f"{job.strategy} over {over} takes {ms(single.before.value)} per step from "
-            f"ready batches and {ms(max(0.0, dealing))} to deal them out; the same "
-            f"step without it takes {ms(single.after.value)}."
+            f"{job.strategy} over {over} takes {ms(single.before.value)} per step; the "
+            f"same step on the same input without it takes {ms(single.after.value)}."
         )
     else:
         cost = launching(measured) if job.replicas > 1 else 0.0

@@ -169,20 +169,20 @@ def _tensors(batch: Any) -> list[Any]:
 
 def batch_size(batch: Any) -> int | None:
     """Examples in a batch, over all replicas; None where it has no such thing."""
-    values = tf.nest.flatten(batch)
-    if not values:
+    for value in tf.nest.flatten(batch):
+        parts = value.values if is_per_replica(value) else [value]
+        lengths = [_length(part) for part in parts]
+        known = [length for length in lengths if length is not None]
+        if known and len(known) == len(lengths):
+            return sum(known)
+    return None
+
+
+def _length(tensor: Any) -> int | None:
+    shape = getattr(tensor, "shape", None)
+    if shape is None or not shape.rank or shape[0] is None:
         return None
-    first = values[0]
-    parts = first.values if is_per_replica(first) else [first]
-    total = 0
-    for part in parts:
-        shape = getattr(part, "shape", None)
-        if shape is None or shape.rank is None or shape.rank == 0:
-            return None
-        if shape[0] is None:
-            return None
-        total += int(shape[0])
-    return total
+    return int(shape[0])
 
 
 def nbytes(batch: Any) -> int:

@@ -247,7 +247,7 @@ class CallLoop(Loop):
 
     def _stepper(self, run: Run) -> Callable[[], Any]:
         if run.feed == "live":
-            return self._live_step
+            return self.live_step
         ring = self.ring(run)
         if run.feed == "device" or (self.strategy is not None and self.takes_batches):
             if not self.takes_batches:
@@ -267,7 +267,8 @@ class CallLoop(Loop):
         dataset = Ring(whole).dataset()
         return iter(self.strategy.experimental_distribute_dataset(dataset))
 
-    def _live_step(self) -> None:
+    def live_step(self) -> None:
+        """One step on the job's own input."""
         live = self._live()
         try:
             self.call(live.iterator)

@@ -22,10 +22,8 @@ def variables_of(model: Any) -> list[Any]:
 def restored(model: Any) -> Iterator[None]:
     """Whatever happens inside, the variables have their old values after it.
     Metrics that are made inside begin anew."""
-    import numpy as np
-
     variables = variables_of(model)
-    before = [np.array(variable) for variable in variables]
+    before = [variable.numpy().copy() for variable in variables]
     try:
         yield
     finally:
@@ -47,7 +45,7 @@ def same_draws() -> Iterator[None]:
     generator = stateful_random_ops.global_generator
     python, numpy = random.getstate(), np.random.get_state()
     drawn = seeds.getstate() if seeds is not None else None
-    state = np.array(generator.state) if generator is not None else None
+    state = generator.state.numpy() if generator is not None else None
     try:
         yield
     finally:

@@ -66,7 +66,7 @@ class Examiner:
         job = replace(job, batch_size=batch)
         step = yield from measure_step(
             self.clock,
-            seconds=0.25 * self.seconds,
+            seconds=0.35 * self.seconds,
             accelerated=machine.accelerated,
             batch_size=batch,
             host_work=0.0 if loop.kind == "loop" else self._host_work(),
@@ -233,11 +233,14 @@ class Examiner:
         loop = self.loop
         if isinstance(loop, CallLoop) and loop.kind == "fit":
             if loop.strategy is not None:
-                found |= self._try(
-                    "the step without the strategy",
-                    lambda: whatif.without_strategy(loop, self.clock, share_of_time),
-                    {},
-                )
+                if pipeline is not None and pipeline.rereadable:
+                    found |= self._try(
+                        "the step without the strategy",
+                        lambda: whatif.without_strategy(
+                            loop, pipeline, self.clock, share_of_time
+                        ),
+                        {},
+                    )
             elif shares["overhead"] > 0.1 or loop.eager:
                 found |= self._try(
                     "other ways to launch the step",

@@ -129,13 +129,14 @@ def step_variants(
 
 
 def without_strategy(
-    loop: CallLoop, clock: Clock, seconds: float
+    loop: CallLoop, pipeline: Pipeline, clock: Clock, seconds: float
 ) -> dict[str, Estimate]:
-    """The same model, copied outside of the strategy, on the whole batch."""
+    """The same model and the same pipeline, copied outside of the strategy: a
+    strategy costs in the step and in dealing out the batches."""
     import keras
     import tensorflow as tf
 
-    from feedline.job.loops import joined
+    from feedline.job.rebuild import rebuild
 
     if loop.model is None or loop.strategy is None:
         return {}
@@ -146,16 +147,22 @@ def without_strategy(
         log.info("the model cannot be copied: %s", error)
         return {}
     copy.make_train_function()
-    ring = loop.ring(Run("host"))
-    whole = [tf.nest.map_structure(joined, batch) for batch in ring.batches]
-    turn = iter(range(10**9))
-    calls: dict[str, Callable[[], object]] = {
-        "step:no-strategy": lambda: copy.train_function(
-            [whole[next(turn) % len(whole)]]
-        ),
-        "step:as-is": lambda: loop.call([ring.next()]),
-    }
-    return compare(calls, clock, seconds=seconds)
+    dataset = rebuild(pipeline, fresh=True)
+    iterator = iter(dataset)
+
+    def step() -> object:
+        nonlocal iterator
+        try:
+            return copy.train_function(iterator)
+        except (StopIteration, tf.errors.OutOfRangeError):
+            iterator = iter(dataset)
+            return copy.train_function(iterator)
+
+    return compare(
+        {"step:no-strategy": step, "step:as-is": loop.live_step},
+        clock,
+        seconds=seconds,
+    )
 
 
 def _bind(call: Callable[[Any], object], argument: Any) -> Callable[[], object]:

@@ -1,0 +1,150 @@
+"""`feedline.why(model, dataset)` leaves model, dataset and dice as they were."""
+
+from __future__ import annotations
+
+import random
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import feedline
+from feedline.errors import FeedlineError
+from feedline.job.snapshot import variables_of
+
+pytestmark = [
+    pytest.mark.tensorflow,
+    pytest.mark.filterwarnings("ignore::UserWarning:keras"),
+]
+
+
+def make_model() -> keras.Model:
+    keras.utils.set_random_seed(5)
+    model = keras.Sequential(
+        [
+            keras.Input((6,)),
+            keras.layers.Embedding(50, 4),
+            keras.layers.Flatten(),
+            keras.layers.Dropout(0.5),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile("adam", "mse", metrics=["mae"])
+    return model
+
+
+def make_dataset(seed: int | None = 3) -> tf.data.Dataset:
+    data = tf.data.Dataset.range(64).shuffle(64, seed=seed)
+    return data.map(lambda n: (tf.fill([6], n % 50), tf.cast(n, tf.float32))).batch(8)
+
+
+def values(model: keras.Model) -> list[np.ndarray]:
+    return [variable.numpy().copy() for variable in variables_of(model)]
+
+
+@pytest.fixture(scope="module")
+def looked_at():
+    """A model that has trained, before and after; a twin that nobody looked at."""
+    model, dataset = make_model(), make_dataset()
+    twin, same = make_model(), make_dataset()
+    for one, data in ((model, dataset), (twin, same)):
+        one.fit(data, epochs=2, verbose=0)
+        random.seed(1)
+        np.random.seed(1)
+        tf.random.set_seed(1)
+    before, function = values(model), model.train_function
+    report = feedline.why(model, dataset, seconds=3)
+    return model, dataset, twin, same, before, function, report
+
+
+def test_it_gives_a_report(looked_at):
+    report = looked_at[-1]
+    assert report.step.observed_ms > 0
+    assert sum(report.shares.values()) == pytest.approx(1)
+    assert [stage.name for stage in report.stages][:2] == ["range()", "shuffle(64)"]
+
+
+def test_every_variable_is_as_it_was(looked_at):
+    model, before, function = looked_at[0], looked_at[4], looked_at[5]
+    after = values(model)
+    assert len(after) == len(before)
+    for was, now in zip(before, after, strict=True):
+        np.testing.assert_array_equal(was, now)
+    assert model.train_function is function
+    assert int(model.steps_per_execution) == 1
+    assert not model.run_eagerly
+
+
+def test_training_goes_on_as_if_nothing_had_happened(looked_at):
+    """The shuffling, the dropout, the dice of Python, NumPy and TensorFlow."""
+    model, dataset, twin, same, *_ = looked_at
+    drawn = []
+    for one, data in ((model, dataset), (twin, same)):
+        if one is twin:
+            random.seed(1)
+            np.random.seed(1)
+            tf.random.set_seed(1)
+        order = [batch[1].numpy().tolist() for batch in data]
+        dice = random.random(), np.random.rand(), float(tf.random.uniform([]))
+        drawn.append((order, dice))
+        one.fit(data, verbose=0)
+    assert drawn[0] == drawn[1]
+    for ours, theirs in zip(values(model), values(twin), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_model_that_was_never_trained():
+    model, dataset = make_model(), make_dataset()
+    weights = model.get_weights()
+    feedline.why(model, dataset, seconds=1)
+    for was, now in zip(weights, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(was, now)
+    assert int(model.optimizer.iterations) == 0
+    assert set(model.get_metrics_result().values()) == {0.0}
+
+
+def test_a_model_that_was_not_compiled():
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
+    with pytest.raises(FeedlineError, match=r"model\.compile\("):
+        feedline.why(model, make_dataset())
+
+
+@pytest.mark.parametrize("data", [np.zeros((4, 6)), [1, 2], None])
+def test_data_that_is_no_dataset(data):
+    with pytest.raises(FeedlineError, match="from_tensor_slices"):
+        feedline.why(make_model(), data)
+
+
+def test_a_dataset_that_fails_fails_with_its_own_error():
+    def check(n):
+        tf.debugging.assert_less(n, tf.constant(9, tf.int64), "too far")
+        return tf.fill([8, 6], n), tf.zeros([8])
+
+    model = make_model()
+    weights = model.get_weights()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too far"):
+        feedline.why(model, tf.data.Dataset.range(10**9).map(check), seconds=1)
+    for was, now in zip(weights, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(was, now)
+
+
+def test_a_generator_is_read_once():
+    reads = []
+
+    def batches():
+        reads.append(1)
+        for _ in range(5):
+            yield np.zeros((8, 6), "int32"), np.zeros(8, "float32")
+
+    spec = tf.TensorSpec((8, 6), tf.int32), tf.TensorSpec((8,), tf.float32)
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=spec)
+    with pytest.raises(FeedlineError, match="came to its end"):
+        feedline.why(make_model(), dataset, seconds=1)
+    assert len(reads) == 1
+
+
+def test_an_empty_dataset():
+    with pytest.raises(FeedlineError, match="came to its end"):
+        feedline.why(make_model(), make_dataset().take(0), seconds=1)
