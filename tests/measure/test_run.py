@@ -74,14 +74,11 @@ def test_an_import_is_an_import(sampler, tmp_path, monkeypatch):
     assert sampler.slowest() == ()
 
 
-def test_tracing_and_training_are_not_preparing(sampler, watch):
+def test_tracing_is_not_preparing(sampler, watch):
     frame = sys._getframe()
     with watch.tracing("step"):
         sampler.credit(frame, 1.0)
     assert sampler.prepare_s == 0.0
-    sampler.credit(frame, 1.0)
-    assert sampler.prepare_s == 1.0
-    watch.began = True
     sampler.credit(frame, 1.0)
     assert sampler.prepare_s == 1.0
 
@@ -103,7 +100,7 @@ def test_it_looks_by_itself(watch):
     until = time.monotonic() + 20
     while not sampler.slowest() and time.monotonic() < until:
         time.sleep(0.01)
-    sampler.stop()
+    watch.began = True  # so that it costs the steps nothing
     sampler._thread.join(20)
     assert not sampler._thread.is_alive()
     assert sampler.prepare_s > 0

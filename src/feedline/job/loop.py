@@ -15,13 +15,12 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-Feed = Literal["live", "host", "device", "pull", "epoch", "idle"]
+Feed = Literal["live", "host", "device", "pull", "epoch"]
 """live    the job's own input pipeline
 host    ready batches in host memory
 device  ready batches on the device
 pull    the input pipeline alone, no training
-epoch   start the pipeline again and get the first batch of an epoch
-idle    wait until nothing works in the background any more"""
+epoch   start the pipeline again and get the first batch of an epoch"""
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from feedline.job.devices import accelerator, joined
 from feedline.job.facts import job_of
 from feedline.job.feeds import batch_size as size_of
 from feedline.job.job import Job
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
-from feedline.job.loops import CallLoop, Loop, joined
+from feedline.job.loops import CallLoop, Loop
 from feedline.job.pipeline import Pipeline
 from feedline.job.watch import Watch
 from feedline.measure import whatif
@@ -296,8 +297,6 @@ class Examiner:
     def _matmuls(self, job: Job, machine: Machine) -> Any:
         if not machine.tensor_cores or job.batch_size is None:
             return ()
-        from feedline.job.loops import accelerator
-
         return measure_matmuls(
             job, job.batch_size, accelerator(), self.clock, seconds=0.05 * self.seconds
         )

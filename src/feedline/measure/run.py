@@ -48,7 +48,7 @@ class RunSampler:
         while not self._stop.wait(_PERIOD):
             frame = sys._current_frames().get(self._thread_id)
             now = self._clock.now()
-            if frame is None:
+            if frame is None or self._script.began:
                 return
             self.credit(frame, now - self._last)
             self._last = now
@@ -57,7 +57,7 @@ class RunSampler:
     def credit(self, frame: FrameType, seconds: float) -> None:
         if _importing(frame):
             self.import_s += seconds
-        elif not self._script.is_tracing and not self._script.began:
+        elif not self._script.is_tracing:
             self.prepare_s += seconds
             mine = user_frame(frame)
             if mine is not None:

@@ -228,7 +228,7 @@ def _reader(
     as its buffer holds, without a call into Python for each."""
     import tensorflow as tf
 
-    from feedline.job.loops import quiesce
+    from feedline.job.devices import quiesce
     from feedline.job.rebuild import rebuild
 
     dataset = rebuild(prefix, fresh=True).repeat()

@@ -1,0 +1,18 @@
+"""The kinds of training loops, each able to answer the requests of `loop.py`.
+
+base.py      what they have in common: feeds, what the watch saw, the clock
+call.py      feedline can call the step itself: `Model.fit`'s train function, or
+             a `tf.function` that is handed an iterator
+python.py    the user's Python loop asks us for each batch
+function.py  the whole loop runs inside one `tf.function`
+
+They are made and told what happens by `watch.py`. They measure nothing but the
+time that a request took.
+"""
+
+from feedline.job.loops.base import Loop
+from feedline.job.loops.call import CallLoop
+from feedline.job.loops.function import FunctionLoop
+from feedline.job.loops.python import PythonLoop
+
+__all__ = ["CallLoop", "FunctionLoop", "Loop", "PythonLoop"]

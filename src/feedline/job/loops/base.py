@@ -1,0 +1,181 @@
+"""What all kinds of loops have in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from feedline.job.devices import accelerator, quiesce
+from feedline.job.feeds import Live, Ring, batch_size
+from feedline.job.loop import CannotRun, Clock, Ran, Run
+from feedline.job.pipeline import Where
+
+log = logging.getLogger(__name__)
+
+
+class Loop:
+    """What the kinds have in common: where it stands, what it reads, what the
+    watch saw of it, and the feeds."""
+
+    kind: str = "loop"
+
+    def __init__(self, where: Where | None, clock: Clock) -> None:
+        self.where = where
+        self.clock = clock
+        self.dataset: Any = None
+        self.source: Any = None
+        self.model: Any = None
+        self.strategy: Any = None
+        self.step_function: Any = None
+        self.epochs: int | None = None
+        self.steps_per_epoch: int | None = None
+        self.restarts = True
+        self.steps_per_call = 1
+        self.callbacks: tuple[str, ...] = ()
+        self.eager = False
+        self.live: Live | None = None
+        self.tracing_seconds: Callable[[], float] = lambda: 0.0
+        # What the watch notes while the job runs by itself.
+        self.training = False
+        self.trains_now = False  # in this pass over its input
+        self.passes = 0
+        self.batches = 0  # in this pass
+        self.once = self.again = False  # Keras knows of its own sources
+        self.steps = 0
+        self.began: float | None = None
+        self.warm_at: float | None = None
+        self.periods: list[float] = []
+        self.inside: list[float] = []
+        self.first_step_seconds = 0.0
+        self.first_step_tracing = 0.0
+        self.traced_before = 0.0
+        self.opened: float | None = None
+        self.fetched = 0.0
+        self.inside_now = 0.0
+        self.traced_at = 0.0
+        self.warm_traces = 0
+        self.syncs = 0
+        self._ring: Ring | None = None
+        self._rings: dict[tuple[str, int | None], Ring] = {}
+        self._last_live = False
+        self._restless = False
+
+    # The watch's notes -----------------------------------------------------
+
+    def reads(self, dataset: Any, iterator: Any) -> None:
+        """A pass over the input begins."""
+        self.dataset = dataset
+        self.source = getattr(dataset, "_original_dataset", dataset)
+        self.strategy = getattr(dataset, "_strategy", self.strategy)
+        if self.live is None:
+            self.live = Live(dataset, iterator, self.clock)
+        else:
+            self.live.dataset, self.live.iterator = dataset, iterator
+        self.passes += 1
+        self.batches = 0
+        self.trains_now = False
+        self.opened = None
+
+    def keep_to_its_passes(self) -> None:
+        """A source that may not be read twice is read only as often as the job
+        itself would: once for each of its epochs."""
+        if self.live is None:
+            return
+        if self.once:
+            self.live.renewals = 0
+        elif not (self.again or self.rereadable()):
+            self.live.renewals = max(0, (self.epochs or 1) - self.passes)
+
+    def rereadable(self) -> bool:
+        from feedline.job.read import read
+
+        try:
+            return read(self.source).rereadable
+        except Exception:  # what cannot be understood may be anything
+            log.info("the input cannot be read as a pipeline", exc_info=True)
+            return False
+
+    def note_step(self, period: float, inside: float) -> None:
+        """One step went by: its whole time, and the time inside the step."""
+        self.steps += self.steps_per_call
+        if self.steps > 2 * self.steps_per_call:
+            self.periods.append(period / self.steps_per_call)
+            self.inside.append(inside / self.steps_per_call)
+
+    def warm(self, now: float) -> bool:
+        """Have the first steps (tracing, allocation) gone by?"""
+        if not self.training or self.began is None:
+            return False
+        calls = self.steps / self.steps_per_call
+        seconds = now - (self.warm_at if self.warm_at is not None else now)
+        return (calls >= 4 and seconds > 2.0) or (calls >= 24 and seconds > 0.5)
+
+    def close(self) -> None:
+        """The script is over."""
+
+    @property
+    def fed_by_us(self) -> bool:
+        """Does the user's step work on a batch that the job did not choose?"""
+        return False
+
+    # Feeds -------------------------------------------------------------------
+
+    def ring(self, run: Run) -> Ring:
+        key = (run.feed, run.batch)
+        if key not in self._rings:
+            if self._ring is None:
+                self._ring = Ring.filled_from(self._live().pull, 8)
+            ring = self._ring
+            if run.batch is not None and run.batch != batch_size(ring.batches[0]):
+                ring = ring.resized(run.batch)
+            if run.feed == "device":
+                ring = ring.on_device(accelerator())
+            self._rings[key] = ring
+        return self._rings[key]
+
+    def _live(self) -> Live:
+        if self.live is None:
+            raise CannotRun("the job's input is not at hand")
+        return self.live
+
+    def batch_size(self) -> int | None:
+        ring = self.ring(Run("host"))
+        return batch_size(ring.batches[0])
+
+    # Requests that every loop answers alike ------------------------------------
+
+    def _without_steps(self, run: Run) -> Ran | None:
+        """Answer a request that needs no training step, or None."""
+        if run.feed == "pull":
+            live = self._live()
+            if not self._last_live:
+                live.drain()
+            self._last_live = True
+            done, steps = len(live.starts), 0
+            begin, cpu = self.clock.now(), self.clock.cpu()
+            while steps < run.steps and not self._late(run, steps, begin):
+                live.pull()
+                steps += 1
+            seconds = self.clock.now() - begin - sum(live.starts[done:])
+            return Ran(seconds, steps, self.clock.cpu() - cpu)
+        if run.feed == "epoch":
+            live = self._live()
+            live.renew()
+            return Ran(live.starts[-1], 1)
+        return None
+
+    def _late(self, run: Run, steps: int, begin: float) -> bool:
+        return steps >= 2 and self.clock.now() - begin > run.seconds
+
+    def _settle(self, run: Run) -> None:
+        """Before fed steps let the pipeline's threads come to rest; before live
+        ones take away what they prepared meanwhile."""
+        if run.feed == "live":
+            if not self._last_live:
+                self._live().drain()
+            self._last_live = True
+        elif run.feed in ("host", "device"):
+            if self._last_live and not self._restless:
+                self._restless = not quiesce(self.clock)
+            self._last_live = False

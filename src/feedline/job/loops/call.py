@@ -1,0 +1,105 @@
+"""A step that feedline can call itself."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from feedline.job.devices import joined, sync
+from feedline.job.feeds import Ring
+from feedline.job.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
+from feedline.job.loops.base import Loop
+from feedline.job.pipeline import Where
+
+log = logging.getLogger(__name__)
+
+
+class CallLoop(Loop):
+    """A step that feedline can call: `call(iterator)` trains
+    `steps_per_call` steps."""
+
+    def __init__(
+        self,
+        kind: str,
+        where: Where | None,
+        clock: Clock,
+        call: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(where, clock)
+        self.kind = kind
+        self.call = call
+        self.takes_batches = kind == "fit"
+        self._iterators: dict[tuple[str, int | None], Any] = {}
+
+    def execute(self, run: Run) -> Ran:
+        done = self._without_steps(run)
+        if done is not None:
+            return done
+        self._settle(run)
+        step = self._stepper(run)
+        if run.feed != "live":
+            step = _refusable(step)
+        step()
+        calls = max(1, math.ceil(run.steps / self.steps_per_call))
+        starts = len(self.live.starts) if self.live else 0
+        tracing = self.tracing_seconds()
+        begin, cpu, called = self.clock.now(), self.clock.cpu(), 0
+        while called < calls and not self._late(run, called, begin):
+            step()
+            called += 1
+        sync()
+        seconds = self.clock.now() - begin
+        cpu = self.clock.cpu() - cpu
+        if self.live:
+            seconds -= sum(self.live.starts[starts:])
+        traced = self.tracing_seconds() - tracing
+        return Ran(seconds, called * self.steps_per_call, cpu, traced)
+
+    def _stepper(self, run: Run) -> Callable[[], Any]:
+        if run.feed == "live":
+            return self.live_step
+        ring = self.ring(run)
+        if run.feed == "device" or (self.strategy is not None and self.takes_batches):
+            if not self.takes_batches:
+                raise CannotRun("this step takes an iterator, not a batch")
+            return lambda: self.call([ring.next() for _ in range(self.steps_per_call)])
+        key = (run.feed, run.batch)
+        if key not in self._iterators:
+            self._iterators[key] = self._ring_iterator(ring)
+        iterator = self._iterators[key]
+        return lambda: self.call(iterator)
+
+    def _ring_iterator(self, ring: Ring) -> Any:
+        live = self._live().iterator
+        if isinstance(live, tf.data.Iterator):
+            return iter(ring.dataset(live.element_spec))
+        whole = [tf.nest.map_structure(joined, batch) for batch in ring.batches]
+        dataset = Ring(whole).dataset()
+        return iter(self.strategy.experimental_distribute_dataset(dataset))
+
+    def live_step(self) -> None:
+        """One step on the job's own input."""
+        live = self._live()
+        try:
+            self.call(live.iterator)
+        except (StopIteration, tf.errors.OutOfRangeError):
+            live.renew()
+            self.call(live.iterator)
+
+
+def _refusable(step: Callable[[], Any]) -> Callable[[], Any]:
+    """A step may not take what we feed it; that is no fault of the script's."""
+
+    def refusing() -> None:
+        try:
+            step()
+        except (CannotRun, LoopEnded, InputFailed):
+            raise
+        except Exception as error:
+            raise CannotRun(f"{type(error).__name__}: {error}") from error
+
+    return refusing

@@ -1,0 +1,114 @@
+"""The user's own `for batch in dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from feedline.job.devices import sync
+from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
+from feedline.job.loops.base import Loop
+from feedline.job.pipeline import Where
+
+
+class PythonLoop(Loop):
+    """The user's own `for batch in dataset`.
+
+    Requests are answered as the user's body runs: `next_batch` is called when
+    the body wants its next batch, which is also the moment when the step before
+    it has ended.
+    """
+
+    kind = "loop"
+
+    def __init__(self, where: Where | None, clock: Clock) -> None:
+        super().__init__(where, clock)
+        self._experiment: Experiment[Any] | None = None
+        self._finish: Callable[[Any], None] = lambda _: None
+        self._run: Run | None = None
+        self._left = 0
+        self._begin = self._cpu = self._tracing = 0.0
+        self._starts = 0
+
+    @property
+    def measuring(self) -> bool:
+        return self._experiment is not None
+
+    def start(self, experiment: Experiment[Any], finish: Callable[[Any], None]) -> None:
+        self._experiment, self._finish = experiment, finish
+        self._advance(None)
+
+    @property
+    def fed_by_us(self) -> bool:
+        return self.measuring and self._run is not None and self._run.feed != "live"
+
+    def close(self) -> None:
+        """The script is over while we were measuring: what is known must do."""
+        while self._experiment is not None:
+            self._advance(LoopEnded("the loop ended"))
+
+    def next_batch(self) -> Any:
+        """The batch for the user's next step, as the request asks."""
+        while self._experiment is not None:
+            assert self._run is not None
+            done = self._run.steps - self._left
+            if self._left == 0 or self._late(self._run, done, self._begin):
+                self._advance(self._answer(done))
+                continue
+            if done == 0:
+                self._mark()
+            self._left -= 1
+            try:
+                return self._fetch()
+            except (CannotRun, LoopEnded) as refusal:
+                self._advance(refusal)
+        raise LoopEnded("nothing more to measure")
+
+    def _fetch(self) -> Any:
+        assert self._run is not None
+        if self._run.feed == "live":
+            return self._live().pull()
+        return self.ring(self._run).next()
+
+    def _mark(self) -> None:
+        """The measured steps begin now (one went before to settle in)."""
+        sync()
+        self._starts = len(self._live().starts)
+        self._tracing = self.tracing_seconds()
+        self._begin, self._cpu = self.clock.now(), self.clock.cpu()
+
+    def _answer(self, steps: int) -> Ran:
+        sync()
+        seconds = self.clock.now() - self._begin
+        seconds -= sum(self._live().starts[self._starts :])
+        traced = self.tracing_seconds() - self._tracing
+        return Ran(seconds, steps, self.clock.cpu() - self._cpu, traced)
+
+    def _advance(self, answer: Ran | Exception | None) -> None:
+        """Give the experiment its answer, and answer at once whatever needs no
+        step of the user's, until it asks for steps or is done."""
+        experiment = self._experiment
+        assert experiment is not None
+        try:
+            while True:
+                if isinstance(answer, Exception):
+                    run = experiment.throw(answer)
+                elif answer is None:
+                    run = next(experiment)
+                else:
+                    run = experiment.send(answer)
+                try:
+                    answer = self._without_steps(run)
+                    if answer is not None:
+                        continue
+                    self._settle(run)
+                    if run.feed != "live":
+                        self.ring(run)
+                except (CannotRun, LoopEnded) as refusal:
+                    answer = refusal
+                    continue
+                self._run, self._left = run, run.steps + 1
+                return
+        except StopIteration as end:
+            self._experiment = None
+            self._finish(end.value)
