@@ -47,13 +47,12 @@ def job(kind: str, steps: int) -> None:
     model = keras.Sequential(
         [
             keras.Input((256,)),
-            keras.layers.Dense(512, "relu"),
             keras.layers.Dense(256, "relu"),
             keras.layers.Dense(1),
         ]
     )
-    model.compile("adam", "mse")
-    batch = tf.random.normal((64, 256)), tf.random.normal((64, 1))
+    model.compile("sgd", "mse")
+    batch = tf.random.normal((256, 256)), tf.random.normal((256, 1))
     data = tf.data.Dataset.from_tensors(batch).repeat().prefetch(2)
     times = [time.perf_counter()]
 
@@ -136,8 +135,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few rounds, few steps")
     parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
-    parser.add_argument("--steps", type=int, default=3000, help="steps of a run")
-    parser.add_argument("--rounds", type=int, default=9, help="pairs of runs")
+    parser.add_argument("--steps", type=int, default=2000, help="steps of a run")
+    parser.add_argument("--rounds", type=int, default=11, help="pairs of runs")
     options = parser.parse_args()
     if options.job:
         job(options.job, options.steps)

@@ -7,20 +7,14 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
-import textwrap
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from feedline.report.json import load
+from tests.place import Place
 
-IMPORTS = """\
-import os, signal, sys, threading, time
-"""
 TRAINING = """\
 import keras
 import numpy as np
@@ -30,70 +24,6 @@ model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 ds = tf.data.Dataset.from_tensors((tf.zeros((4, 3)), tf.zeros((4, 1)))).repeat()
 """
-
-
-class Place:
-    """A folder to run scripts in, and one for temporary files. `left` are the
-    files that were not there before."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.temp = root / "temp"
-        self.temp.mkdir()
-        self.script = root / "train.py"
-        self.started: list[subprocess.Popen[str]] = []
-
-    def write(self, *parts: str) -> None:
-        text = "".join(textwrap.dedent(part) for part in (IMPORTS, *parts))
-        self.script.write_text(text)
-
-    def start(self, *command: str, **options) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, *command],
-            cwd=self.root,
-            env={
-                **os.environ,
-                "TMPDIR": str(self.temp),
-                "TF_CPP_MIN_LOG_LEVEL": "3",
-                "PYTHONIOENCODING": "utf-8",
-            },
-            text=True,
-            start_new_session=True,
-            **{
-                "stdin": subprocess.DEVNULL,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.PIPE,
-                **options,
-            },
-        )
-        self.started.append(process)
-        return process
-
-    def close(self) -> None:
-        for process in self.started:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            with process:
-                pass
-
-    def run(self, *command: str, **options) -> subprocess.CompletedProcess[str]:
-        process = self.start(*command, **options)
-        out, err = process.communicate(timeout=240)
-        return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-    def python(self) -> subprocess.CompletedProcess[str]:
-        return self.run("train.py")
-
-    def why(self, *options: str, **more) -> subprocess.CompletedProcess[str]:
-        return self.run("-m", "feedline", "why", *options, "train.py", **more)
-
-    def left(self) -> list[str]:
-        known = {self.script, self.temp}
-        return sorted(
-            str(path.relative_to(self.root))
-            for path in self.root.rglob("*")
-            if path not in known and "__pycache__" not in path.parts
-        )
 
 
 @pytest.fixture
@@ -473,6 +403,33 @@ def test_short_training_is_run_again_to_measure_it(place, loop):
     assert (place.root / "runs").read_text() == "xx"
     report = json.loads((place.root / "r.json").read_text())
     assert report["loop"] == f"fit at train.py:{10 + (loop or 1)}"
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("training", [FIT, LOOP], ids=["fit", "loop"])
+def test_a_step_that_takes_no_other_batch_size(place, training):
+    """feedline tries other sizes; that they fail is not the script's failure."""
+    place.write(
+        TRAINING,
+        """\
+        class Four(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = keras.layers.Dense(1)
+
+            def call(self, x):
+                return self.dense(tf.ensure_shape(x, (4, 3)))
+
+        model = Four()
+        model.compile("sgd", "mse")
+        """,
+        training,
+    )
+    watched = place.why("--seconds", "8", "--json", "r.json")
+    assert watched.returncode == 0, watched.stderr
+    assert "Traceback" not in watched.stderr
+    assert load(place.root / "r.json").step.observed_ms > 0
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ from feedline.measure.clock import SystemClock
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.measure.run import RunSampler
 
+log = logging.getLogger(__name__)
+
 _GRACE_SECONDS = 20.0
 _PATIENCE_SECONDS = 20.0
 _IDLE_CPU = 0.02
@@ -81,7 +83,7 @@ class Examination:
         where = loop.where or "the script"
         seconds = self.order["seconds"]
         _say(f"training found at {where}; measuring, at most {seconds:g} s")
-        self._limit(3 * seconds + 30, lambda: self._overdue(loop))
+        self._limit(3 * seconds + 30, self._overdue)
         examiner = Examiner(loop, self.watch, self.clock, seconds, say=_say)
 
         def experiment() -> Any:
@@ -172,15 +174,20 @@ class Examination:
         part.write_text(json.dumps(self.outcome))
         os.replace(part, path)
 
-    def _overdue(self, loop: Any) -> None:
-        """The script may have left its loop and be busy with something else; then
-        what is known must do."""
-        try:
-            loop.close()
-        except BaseException:  # it is still measuring
-            logging.getLogger(__name__).info("cannot conclude", exc_info=True)
-        if not self.outcome:
+    def _overdue(self) -> None:
+        if not self._concluded():
             self._conclude({"failed": "the measurement did not come to its end"})
+
+    def _concluded(self) -> bool:
+        """The script may have left the loop that was being measured and do
+        something else, or nothing; then what is known must do."""
+        loop = self.watch.measured
+        if loop is not None and not self.outcome:
+            try:
+                loop.close()
+            except BaseException:  # a step is still running
+                log.info("cannot conclude", exc_info=True)
+        return bool(self.outcome)
 
     def _limit(self, seconds: float, then: Callable[[], None]) -> None:
         """If the script (or we) go on for longer, end the process."""
@@ -201,14 +208,15 @@ class Examination:
         capture.leave_at_once(0)
 
     def stuck(self, what: str, seconds: float) -> None:
-        self._conclude(
-            {
-                "refused": f"{what} has not moved for {seconds:.0f} s and uses no "
-                "processor: its input seems to wait for something that does not come "
-                "(a pipe, a queue, a server). Give --seconds a larger number to wait "
-                "longer."
-            }
-        )
+        if not self._concluded():
+            self._conclude(
+                {
+                    "refused": f"{what} has not moved for {seconds:.0f} s and uses no "
+                    "processor: its input seems to wait for something that does not "
+                    "come (a pipe, a queue, a server). Give --seconds a larger number "
+                    "to wait longer."
+                }
+            )
         self.leave_at_once()
 
 

@@ -9,11 +9,14 @@ import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from tests.cli.command import feedline, run
 from tests.job.scripts import DATA, MODEL, STEP
 from tests.job.scripts import run as run_watched
+
+from feedline.job import source
 
 SHOW = """\
 import os, sys
@@ -76,7 +79,8 @@ def test_files_in_the_current_folder_do_not_get_in_the_way(tmp_path):
         (tmp_path / f"{name}.py").write_text("mine = True")
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "train.py").write_text("import json; print(json.dumps(1))")
-    environment = {**os.environ, "PYTHONPATH": ""}
+    home = Path(source.HOME).parent
+    environment = {**os.environ, "PYTHONPATH": str(home)}
     program = "import sys; del sys.path[0]; from feedline.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program, "why", "code/train.py"],

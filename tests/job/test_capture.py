@@ -331,6 +331,35 @@ def test_what_was_seen_is_noted(tmp_path):
     assert list(caught.watch.untrained.values()) == [40]
 
 
+@pytest.mark.parametrize(
+    ("over", "said"),
+    [
+        ("ds.take(2)", "2 step(s): too short"),
+        ("once", "may be read only once"),
+        ("enumerate(ds)", "made in that function"),
+    ],
+)
+def test_loops_inside_a_function_that_cannot_be_measured(tmp_path, over, said):
+    """They would have to be read again and again."""
+    text = f"""\
+spec = tf.TensorSpec((4, 3)), tf.TensorSpec((4,))
+once = tf.data.Dataset.from_generator(lambda: iter(ds), output_signature=spec)
+data = {over if "enumerate" not in over else "None"}
+
+@tf.function
+def train():
+    for batch in {"data" if "enumerate" not in over else over}:
+        step(*tf.nest.flatten(batch)[-2:])
+
+train()
+"""
+    caught = run(tmp_path, MODEL, DATA, STEP, text)
+    assert caught.job is None
+    assert caught.code == 0
+    (note,) = caught.watch.notes
+    assert said in note
+
+
 def test_one_function_for_training_and_validation(tmp_path):
     """The same line and the same `tf.function`, with and without a gradient."""
     text = """\

@@ -65,6 +65,7 @@ def python_loop(clock: FakeClock, batches: int = 10**9) -> PythonLoop:
     loop = PythonLoop(None, clock)
     data = Input(clock, batches)
     loop.reads(data, iter(data))
+    loop.live.pull()  # the job has been training
     return loop
 
 
@@ -157,8 +158,9 @@ def test_an_input_that_fails_is_not_our_failure(clock):
 
     loop = PythonLoop(None, clock)
     loop.reads(None, broken())
+    loop.start(ask(Run("live", 9), into=[]), lambda _: None)
     with pytest.raises(InputFailed) as failure:
-        loop.start(ask(Run("live", 9), into=[]), lambda _: None)
+        go_round(loop, clock)
     assert isinstance(failure.value.error, ZeroDivisionError)
 
 
@@ -243,15 +245,19 @@ def test_a_step_that_fails_on_its_own_input_fails_the_script(clock):
         execute(loop, Run("live", 5))
 
 
-def test_a_loop_inside_a_function(clock):
+@pytest.mark.parametrize("length", [50, -1, -2])
+def test_a_loop_inside_a_function(clock, length):
     """What starting the pipeline takes is taken off."""
 
     class Source(Input):
         def cardinality(self) -> int:
-            return self.batches
+            return length
 
         def take(self, count: int):
             return itertools.islice(self, count)
+
+        def repeat(self):
+            return Source(self.clock)
 
     def call(part) -> None:
         for _ in part:
@@ -262,7 +268,7 @@ def test_a_loop_inside_a_function(clock):
     (ran,) = execute(loop, Run("live", 120))
     assert ran.steps == 120
     assert ran.ms == pytest.approx(1e3 * (PULL + STEP))
-    loop.source.batches = 2
+    length = 2
     assert isinstance(execute(loop, Run("live", 5))[0], CannotRun)
     assert isinstance(execute(loop, Run("device", 5))[0], CannotRun)
 

@@ -54,7 +54,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     cores, ceiling = max(1, measured.machine.cores), measured.step.ceiling.value
     cpu = measured.step.cpu or 0.0
     measured = one_interpreter(job, measured)
-    work = sum(each.cost.ms_per_batch for each in seen(job, measured))
+    work = sum(e.cost.ms_per_batch * e.cost.busy for e in seen(job, measured))
     beyond = work / cores - max(ceiling, cpu / cores)
     excess = (
         predict_step(measured.stages, ceiling_ms=ceiling, step_cpu_ms=cpu, cores=cores)

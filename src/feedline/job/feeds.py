@@ -16,6 +16,7 @@ from feedline.job.loop import CannotRun, Clock, InputFailed, LoopEnded
 
 _RING_BYTES = 512 * 2**20
 _RING_BATCHES = 8
+_DEAR_START_S = 2.0
 
 
 class Live:
@@ -25,13 +26,22 @@ class Live:
     how long that took."""
 
     def __init__(self, dataset: Any, iterator: Any, clock: Clock) -> None:
-        self.dataset = dataset
-        self.iterator = iterator
+        self.go_on(dataset, iterator)
         self.renewals = math.inf if dataset is not None else 0
         self.starts: list[float] = []
+        self.start_guess = 0.0
         self._clock = clock
 
+    def go_on(self, dataset: Any, iterator: Any) -> None:
+        """From now on the job reads from here."""
+        self.dataset = dataset
+        self.iterator = iterator
+        single = isinstance(iterator, tf.data.Iterator)
+        self.element_spec = iterator.element_spec if single else None
+
     def pull(self) -> Any:
+        if self.iterator is None:
+            return self.renew()
         try:
             return self._next()
         except (StopIteration, tf.errors.OutOfRangeError):
@@ -51,6 +61,21 @@ class Live:
         self.starts.append(self._clock.now() - begin)
         return first
 
+    def release(self) -> bool:
+        """Let go of the iterator while nobody reads from it.
+
+        Its threads would go on preparing batches beside the steps that are timed
+        then. And TensorFlow doubles an automatic prefetch buffer each time it is
+        first full and then empty: stopping and going on a few times would hide
+        the slowest input behind a thousand prepared batches, and fill the memory.
+        Not where starting again takes long, or may not be done.
+        """
+        start = max([self.start_guess, *self.starts[-3:]])
+        if math.isinf(self.renewals) and start < _DEAR_START_S:
+            self.iterator = None
+            return True
+        return False
+
     def _next(self) -> Any:
         try:
             return next(self.iterator)
@@ -61,7 +86,8 @@ class Live:
 
     def drain(self, *, most: int = 32, seconds: float = 0.4) -> None:
         """Take away what was prepared ahead while nobody was reading, so that
-        the next steps meet the input at its own pace."""
+        the next steps meet the input at its own pace. Ends when a batch takes
+        longer than one that lay ready."""
         begin = self._clock.now()
         fastest = float("inf")
         for _ in range(most):

@@ -71,8 +71,11 @@ class Functions:
         finally:
             self.calling.pop()
             note.calls += 1
+            if note.given is None:
+                for loop in watch.active:
+                    loop.inside_now += watch.clock.now() - begin
             if note.training:
-                watch.tell(self._stepped, function, note, args, kwargs, begin, frame)
+                watch.tell(self._stepped, function, note, args, kwargs, frame)
 
     def _note(self, function: Any, args: Any, kwargs: Any, frame: FrameType) -> Note:
         note = self._notes.get(function)
@@ -98,7 +101,6 @@ class Functions:
         note: Note,
         args: Any,
         kwargs: Any,
-        begin: float,
         frame: FrameType,
     ) -> None:
         """A function that trains was called."""
@@ -106,9 +108,7 @@ class Functions:
         if note.given is not None:
             self._start_given(function, note, args, kwargs, frame)
             return
-        seconds = watch.clock.now() - begin
         for loop in watch.active:
-            loop.inside_now += seconds
             loop.step_function = function
             loop.eager = False
             watch.trains(loop)
@@ -183,8 +183,15 @@ class Functions:
                 "to measure"
             )
             return
-        loop = note.loop = FunctionLoop(where, self._watch.clock, call)
+        loop = FunctionLoop(where, self._watch.clock, call)
         loop.reads(dataset, iter(()))
+        if not loop.rereadable():
+            self._watch.notes.append(
+                f"training inside a tf.function at {where}, over a dataset that may "
+                "be read only once"
+            )
+            return
+        note.loop = loop
         loop.step_function = function
         loop.steps_per_epoch = steps
         loop.epochs = (1, *rounds_around(frame))[-1]

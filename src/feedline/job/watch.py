@@ -85,7 +85,7 @@ class Watch:
         # stand inside of training. A step trains all of them.
         self.active: list[Any] = []
         self.began = False
-        self._measured: Any = None
+        self.measured: Any = None
         self._waiting: Any = None
         self._trace_depth = 0
         self._candidates: dict[Where | None, Any] = {}
@@ -118,8 +118,8 @@ class Watch:
     @property
     def under_way(self) -> str | None:
         """What the script waits for right now, if it is a step or a batch."""
-        if self._measured is not None and not self.stopped:
-            return f"the training at {self._measured.where}"
+        if self.measured is not None and not self.stopped:
+            return f"the training at {self.measured.where}"
         if self.fits.now is not None:
             return f"the training at {self.fits.now.where}"
         if self._waiting is not None:
@@ -127,13 +127,16 @@ class Watch:
         return "a tf.function" if self.functions.calling else None
 
     def follows(self) -> bool:
-        """Is this the thread whose loops are watched? The main thread is, or
-        another of the user's until the main thread has a loop of its own.
+        """Is this the thread whose loops are watched? The first that trains is,
+        and until then the main thread goes before others of the user's.
         TensorFlow's own threads run his generators, not his loops."""
         if self._in_thread():
             return True
         thread = threading.current_thread()
+        is_main = thread is threading.main_thread()
         if isinstance(thread, threading._DummyThread) or self.loops:
+            return False
+        if self.active and not is_main:
             return False
         self._thread = threading.get_ident()
         return True
@@ -239,21 +242,24 @@ class Watch:
 
     def measure(self, loop: Any) -> None:
         self.done = True
-        self._measured = loop
+        self.measured = loop
         loop.tracing_seconds = lambda: self.tracing_seconds
         loop.traced_before = self.tracing_seconds
+        if loop.live is not None:
+            first = loop.first_step_seconds - loop.first_step_tracing
+            loop.live.start_guess = max(0.0, first)
         with self.pause():
             loop.keep_to_its_passes()
             try:
                 self.on_warm(loop)
             except InputFailed as failure:
-                self._measured = None
+                self.measured = None
                 raise failure.error from None
 
     def is_to_blame(self, error: BaseException) -> bool:
         """Did the script fail because of what we did with it: stopped it, or fed
         its step with batches of another size?"""
-        loop = self._measured
+        loop = self.measured
         if loop is None:
             return False
         return bool(loop.fed_by_us) or (self.stopped and _came_of_stopping(error))
@@ -287,9 +293,9 @@ class Watch:
 
     def next_batch(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
         loop = iterator._feedline_loop
-        if self.stopped:
+        if self.stopped and loop.training:
             raise ScriptStopped
-        if self._trace_depth or self.functions.calling or not self._in_thread():
+        if self._trace_depth or self.functions.calling or not self.follows():
             return original(iterator)
         now = self.clock.now()
         self._enter(loop)
@@ -304,7 +310,7 @@ class Watch:
                 except LoopEnded:
                     pass
                 except InputFailed as failure:
-                    self._measured = None
+                    self.measured = None
                     raise failure.error from None
         self._waiting = loop
         try:
@@ -331,7 +337,8 @@ class Watch:
             self.active.append(loop)
 
     def _leave(self, loop: Any) -> None:
-        del self.active[self.active.index(loop) :]
+        if loop in self.active:
+            del self.active[self.active.index(loop) :]
         loop.opened = None
         if loop.trains_now:
             loop.steps_per_epoch = loop.batches

@@ -121,6 +121,7 @@ class StageCost:
 
     index        its place in `Pipeline.stages()`
     ms_per_element  of its own elements; ms_per_batch: per training step
+    busy         the part of that time in which it keeps a core busy; the rest waits
     parallelism  threads it really runs on (TensorFlow may have changed it)
     asynchronous it works ahead, in threads of its own (prefetch, parallel map)
     """
@@ -130,6 +131,7 @@ class StageCost:
     where: Where | None = None
     ms_per_element: float = 0.0
     ms_per_batch: float = 0.0
+    busy: float = 1.0
     share: float = 0.0
     bytes_per_element: float = 0.0
     elements_per_batch: float = 1.0

@@ -21,7 +21,7 @@ def predict_step(
     segments = [0.0]
     cpu = step_cpu_ms
     for stage in stages:
-        cpu += stage.ms_per_batch
+        cpu += stage.ms_per_batch * stage.busy
         if stage.asynchronous:
             threads = max(1, min(stage.parallelism, cores))
             segments.append(stage.ms_per_batch / threads)

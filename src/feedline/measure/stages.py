@@ -88,14 +88,21 @@ def watch_stages(
     measured = prefix_costs(small, found, clock, 2 * seconds / 3, every=node is None)
     return _in_shares(
         [
-            replace(
-                cost,
-                ms_per_element=max(cost.ms_per_element, own),
-                ms_per_batch=max(cost.ms_per_batch, own * cost.elements_per_batch),
-            )
+            _at_least(cost, measured[cost.index]) if cost.index in measured else cost
             for cost in found
-            for own in [measured.get(cost.index, 0.0)]
         ]
+    )
+
+
+def _at_least(cost: StageCost, own: float) -> StageCost:
+    """The larger of the time in its kernels and the CPU time of the stage. Where
+    the kernels take longer, they wait for something."""
+    each = max(cost.ms_per_element, own)
+    return replace(
+        cost,
+        ms_per_element=each,
+        ms_per_batch=each * cost.elements_per_batch,
+        busy=min(1.0, own / each) if each > 0 else 1.0,
     )
 
 

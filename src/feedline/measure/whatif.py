@@ -16,6 +16,7 @@ from typing import Any
 from feedline.job.loop import Clock, Run
 from feedline.job.loops import CallLoop
 from feedline.job.pipeline import Pipeline, Stage
+from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate
 from feedline.measure.timing import compare
 
@@ -32,18 +33,28 @@ def input_variants(
 
     from feedline.job.rebuild import rebuild
 
-    variants: dict[str, Any] = {}
-    if any(_ordered_and_parallel(stage) for stage in pipeline.stages()):
-        options = tf.data.Options()
-        options.deterministic = False
-        variants["input:unordered"] = rebuild(pipeline, fresh=True).with_options(
-            options
-        )
-    if not variants:
+    if not any(_ordered_and_parallel(stage) for stage in pipeline.stages()):
         return {}
-    variants["input:as-is"] = rebuild(pipeline, fresh=True)
-    readers = {name: _reader(dataset) for name, dataset in variants.items()}
-    return compare(readers, clock, seconds=seconds)
+    options = tf.data.Options()
+    options.deterministic = False
+    free = rebuild(replace(pipeline, root=_unordered(pipeline.root)), fresh=True)
+    variants = {
+        "input:as-is": rebuild(pipeline, fresh=True),
+        "input:unordered": free.with_options(options),
+    }
+    rounds: dict[str, list[float]] = {name: [] for name in variants}
+    until = clock.now() + seconds
+    while len(rounds["input:as-is"]) < _LEAST_ROUNDS or (
+        clock.now() < until and len(rounds["input:as-is"]) < _MOST_ROUNDS
+    ):
+        for name, dataset in variants.items():
+            rounds[name].append(_read_alone(dataset, clock))
+        if clock.now() > until + seconds:
+            break
+    return {name: estimate(ms) for name, ms in rounds.items()}
+
+
+_LEAST_ROUNDS, _MOST_ROUNDS = 4, 8
 
 
 def _ordered_and_parallel(stage: Stage) -> bool:
@@ -51,19 +62,32 @@ def _ordered_and_parallel(stage: Stage) -> bool:
     return parallel and stage.args.get("deterministic") is not False
 
 
-def _reader(dataset: Any) -> Callable[[], object]:
-    """Reads batches round after round; a call reads one."""
-    iterator = iter(dataset)
+def _unordered(stage: Stage) -> Stage:
+    """The stage's own `deterministic=True` would outdo the option."""
+    inputs = tuple(_unordered(upstream) for upstream in stage.inputs)
+    args = stage.args
+    if _ordered_and_parallel(stage) and args.get("deterministic"):
+        args = {**args, "deterministic": False}
+    return replace(stage, inputs=inputs, args=args)
 
-    def read() -> object:
-        nonlocal iterator
-        try:
-            return next(iterator)
-        except StopIteration:
-            iterator = iter(dataset)
-            return next(iterator)
 
-    return read
+def _read_alone(dataset: Any, clock: Clock, *, seconds: float = 0.3) -> float:
+    """Milliseconds per batch of a pipeline that has just come to its pace. It is
+    gone afterwards: two that live side by side would work against each other."""
+    from feedline.job.devices import quiesce
+
+    quiesce(clock)
+    batches = iter(dataset.repeat())
+    warm = clock.now() + seconds / 2
+    for _ in range(2):
+        next(batches)
+    while clock.now() < warm:
+        next(batches)
+    begin, read = clock.now(), 0
+    while read < 2 or clock.now() < begin + seconds:
+        next(batches)
+        read += 1
+    return 1e3 * (clock.now() - begin) / read
 
 
 def vectorized_map(
@@ -109,7 +133,7 @@ def step_variants(
     if not eager and loop.steps_per_call > 1:
         return {}
     ring = loop.ring(Run("host"))
-    spec = getattr(loop.live.iterator if loop.live else None, "element_spec", None)
+    spec = loop.live.element_spec if loop.live else None
     calls: dict[str, Callable[[], object]] = {}
     per_call: dict[str, int] = {"step:as-is": 1}
     own = iter(ring.dataset(spec))

@@ -26,5 +26,5 @@ def encode(text):
 dataset = tf.data.Dataset.from_tensor_slices(SENTENCES).repeat()
 dataset = dataset.map(encode, num_parallel_calls=tf.data.AUTOTUNE)
 dataset = dataset.batch(128).prefetch(tf.data.AUTOTUNE)
-model = accelerated_model(ms=0.1)
+model = accelerated_model(ms=0.07)
 model.fit(dataset, steps_per_epoch=500, epochs=4, verbose=0)

@@ -24,5 +24,5 @@ def encode(texts):
 dataset = tf.data.Dataset.from_tensor_slices(SENTENCES).repeat().batch(128)
 dataset = dataset.map(encode, num_parallel_calls=tf.data.AUTOTUNE)
 dataset = dataset.prefetch(tf.data.AUTOTUNE)
-model = accelerated_model(ms=0.1)
+model = accelerated_model(ms=0.07)
 model.fit(dataset, steps_per_epoch=500, epochs=4, verbose=0)

@@ -18,5 +18,5 @@ def examples():
 
 dataset = tf.data.Dataset.from_generator(examples, output_signature=(FEATURES, LABEL))
 dataset = dataset.batch(128).prefetch(tf.data.AUTOTUNE)
-model = accelerated_model(ms=0.08)
+model = accelerated_model(ms=0.06)
 model.fit(dataset, steps_per_epoch=500, epochs=4, verbose=0)

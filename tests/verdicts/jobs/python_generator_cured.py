@@ -17,5 +17,5 @@ def examples(numbers):
 
 dataset = tf.data.Dataset.range(10_000_000).batch(128).map(examples)
 dataset = dataset.prefetch(tf.data.AUTOTUNE)
-model = accelerated_model(ms=0.08)
+model = accelerated_model(ms=0.06)
 model.fit(dataset, steps_per_epoch=500, epochs=4, verbose=0)

@@ -7,7 +7,7 @@ import tensorflow as tf
 from emulated import accelerated_model
 from pictures import augment, pictures
 
-dataset = tf.data.Dataset.from_tensor_slices(pictures(500, side=128)).repeat()
+dataset = tf.data.Dataset.from_tensor_slices(pictures(500, side=160)).repeat()
 dataset = dataset.map(augment)
 dataset = dataset.batch(32).prefetch(2)
 model = accelerated_model(ms=0.25)

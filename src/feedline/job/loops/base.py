@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from feedline.job.devices import accelerator, quiesce
 from feedline.job.feeds import Live, Ring, batch_size
-from feedline.job.loop import CannotRun, Clock, Ran, Run
+from feedline.job.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
 from feedline.job.pipeline import Where
 
 log = logging.getLogger(__name__)
+
+_SETTLE_SECONDS = 0.2
+
+T = TypeVar("T")
 
 
 class Loop:
@@ -58,8 +62,9 @@ class Loop:
         self.syncs = 0
         self._ring: Ring | None = None
         self._rings: dict[tuple[str, int | None], Ring] = {}
-        self._last_live = False
+        self._last_live = True  # the job itself was reading until now
         self._restless = False
+        self.settle_until = 0.0
 
     # The watch's notes -----------------------------------------------------
 
@@ -71,7 +76,7 @@ class Loop:
         if self.live is None:
             self.live = Live(dataset, iterator, self.clock)
         else:
-            self.live.dataset, self.live.iterator = dataset, iterator
+            self.live.go_on(dataset, iterator)
         self.passes += 1
         self.batches = 0
         self.trains_now = False
@@ -149,9 +154,7 @@ class Loop:
         """Answer a request that needs no training step, or None."""
         if run.feed == "pull":
             live = self._live()
-            if not self._last_live:
-                live.drain()
-            self._last_live = True
+            self._go_live(live)
             done, steps = len(live.starts), 0
             begin, cpu = self.clock.now(), self.clock.cpu()
             while steps < run.steps and not self._late(run, steps, begin):
@@ -162,6 +165,7 @@ class Loop:
         if run.feed == "epoch":
             live = self._live()
             live.renew()
+            self._last_live = True
             return Ran(live.starts[-1], 1)
         return None
 
@@ -170,12 +174,38 @@ class Loop:
 
     def _settle(self, run: Run) -> None:
         """Before fed steps let the pipeline's threads come to rest; before live
-        ones take away what they prepared meanwhile."""
+        ones take away what they prepared meanwhile. `settle_until` is when the
+        steps may be timed."""
+        self.settle_until = self.clock.now()
         if run.feed == "live":
-            if not self._last_live:
-                self._live().drain()
-            self._last_live = True
+            if self._go_live(self._live()):
+                self.settle_until = self.clock.now() + _SETTLE_SECONDS
         elif run.feed in ("host", "device"):
             if self._last_live and not self._restless:
+                self._live().release()
                 self._restless = not quiesce(self.clock)
             self._last_live = False
+
+    def _go_live(self, live: Live) -> bool:
+        """Read from the job's own input again; True if it started anew."""
+        started = live.iterator is None
+        if started:
+            live.renew()
+        elif not self._last_live:
+            live.drain()
+        self._last_live = True
+        return started
+
+
+def refusable(step: Callable[..., T]) -> Callable[..., T]:
+    """A step may not take what we feed it; that is no fault of the script's."""
+
+    def refusing(*args: Any) -> T:
+        try:
+            return step(*args)
+        except (CannotRun, LoopEnded, InputFailed):
+            raise
+        except Exception as error:
+            raise CannotRun(f"{type(error).__name__}: {error}") from error
+
+    return refusing

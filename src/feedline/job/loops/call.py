@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +10,9 @@ import tensorflow as tf
 
 from feedline.job.devices import joined, sync
 from feedline.job.feeds import Ring
-from feedline.job.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
-from feedline.job.loops.base import Loop
+from feedline.job.loop import CannotRun, Clock, Ran, Run
+from feedline.job.loops.base import Loop, refusable
 from feedline.job.pipeline import Where
-
-log = logging.getLogger(__name__)
 
 
 class CallLoop(Loop):
@@ -40,10 +37,12 @@ class CallLoop(Loop):
         if done is not None:
             return done
         self._settle(run)
-        step = self._stepper(run)
+        step = refusable(self._stepper)(run)
         if run.feed != "live":
-            step = _refusable(step)
+            step = refusable(step)
         step()
+        while self.clock.now() < self.settle_until:
+            step()
         calls = max(1, math.ceil(run.steps / self.steps_per_call))
         starts = len(self.live.starts) if self.live else 0
         tracing = self.tracing_seconds()
@@ -74,9 +73,9 @@ class CallLoop(Loop):
         return lambda: self.call(iterator)
 
     def _ring_iterator(self, ring: Ring) -> Any:
-        live = self._live().iterator
-        if isinstance(live, tf.data.Iterator):
-            return iter(ring.dataset(live.element_spec))
+        spec = self._live().element_spec
+        if spec is not None:
+            return iter(ring.dataset(spec))
         whole = [tf.nest.map_structure(joined, batch) for batch in ring.batches]
         dataset = Ring(whole).dataset()
         return iter(self.strategy.experimental_distribute_dataset(dataset))
@@ -84,22 +83,10 @@ class CallLoop(Loop):
     def live_step(self) -> None:
         """One step on the job's own input."""
         live = self._live()
+        if live.iterator is None:
+            live.renew()
         try:
             self.call(live.iterator)
         except (StopIteration, tf.errors.OutOfRangeError):
             live.renew()
             self.call(live.iterator)
-
-
-def _refusable(step: Callable[[], Any]) -> Callable[[], Any]:
-    """A step may not take what we feed it; that is no fault of the script's."""
-
-    def refusing() -> None:
-        try:
-            step()
-        except (CannotRun, LoopEnded, InputFailed):
-            raise
-        except Exception as error:
-            raise CannotRun(f"{type(error).__name__}: {error}") from error
-
-    return refusing

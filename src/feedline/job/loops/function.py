@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from feedline.job.devices import quiesce, sync
+import tensorflow as tf
+
+from feedline.job.devices import joined, quiesce, sync
+from feedline.job.feeds import Ring
 from feedline.job.loop import CannotRun, Clock, Ran, Run
-from feedline.job.loops.base import Loop
+from feedline.job.loops.base import Loop, refusable
 from feedline.job.pipeline import Where
 
 
@@ -36,20 +39,29 @@ class FunctionLoop(Loop):
             return done
         if run.feed == "device":
             raise CannotRun("a loop inside a function is fed by a dataset only")
-        source, longest = self.source, self._batches()
+        source, longest, timed = self.source, self._batches(), self._timed
         if run.feed == "host":
-            source = self.ring(run).dataset(self.source.element_spec)
+            source = self._ready(run)
             longest = run.steps + self._SHORT
+            timed = refusable(timed)
+        elif int(source.cardinality()) < 0:  # it may end before it should
+            source = source.repeat()
         quiesce(self.clock)
         steps, seconds, cpu_seconds = 0, 0.0, 0.0
         while steps < run.steps:
             more = min(run.steps - steps, longest - self._SHORT)
-            short, _ = self._timed(source, self._SHORT)
-            long, cpu = self._timed(source, self._SHORT + more)
+            short, _ = timed(source, self._SHORT)
+            long, cpu = timed(source, self._SHORT + more)
             steps += more
             seconds += max(long - short, 0.0)
             cpu_seconds += cpu
         return Ran(max(seconds, 1e-6), steps, cpu_seconds)
+
+    def _ready(self, run: Run) -> Any:
+        ring = self.ring(run)
+        if self.strategy is None:
+            return ring.dataset(self.source.element_spec)
+        return Ring([tf.nest.map_structure(joined, b) for b in ring.batches]).dataset()
 
     def _batches(self) -> int:
         """How many batches one run over the dataset has at the most."""

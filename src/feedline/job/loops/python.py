@@ -57,7 +57,8 @@ class PythonLoop(Loop):
                 continue
             if done == 0:
                 self._mark()
-            self._left -= 1
+            if done >= 0 or self.clock.now() >= self.settle_until:
+                self._left -= 1
             try:
                 return self._fetch()
             except (CannotRun, LoopEnded) as refusal:
