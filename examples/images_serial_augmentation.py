@@ -37,7 +37,7 @@ dataset = dataset.map(augment).batch(32).repeat()
 
 model = keras.Sequential(
     [
-        keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+        keras.layers.Conv2D(8, 3, strides=3, activation="relu"),
         keras.layers.GlobalAveragePooling2D(),
         keras.layers.Dense(10, activation="softmax"),
     ]

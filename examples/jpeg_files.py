@@ -31,9 +31,9 @@ def main():
 
     model = keras.Sequential(
         [
-            keras.layers.Conv2D(16, 3, strides=2, activation="relu"),
+            keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
             keras.layers.MaxPooling2D(2),
-            keras.layers.Conv2D(32, 3, activation="relu"),
+            keras.layers.Conv2D(16, 3, activation="relu"),
             keras.layers.GlobalAveragePooling2D(),
             keras.layers.Dense(10, activation="softmax"),
         ]

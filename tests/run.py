@@ -4,6 +4,8 @@
 
 Lint, format, strict types, the import rule and the documentation come first:
 they take seconds. The tests come last, so pytest's summary closes the output.
+Without arguments the slow tier is left out: every planted job, every example and
+every kind of loop, measured to the end. `tests/run.py -m slow` runs that.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def checks(pytest_args: list[str], site: str) -> list[tuple[str, list[str]]]:
 def main() -> int:
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}
     with tempfile.TemporaryDirectory() as site:
-        for name, command in checks(sys.argv[1:], site):
+        for name, command in checks(sys.argv[1:] or ["-m", "not slow"], site):
             print(f"== {name}", flush=True)
             code = subprocess.run(command, cwd=ROOT, env=environment).returncode
             if code:
