@@ -13,7 +13,14 @@ HEAVY = ("tensorflow", "keras", "numpy", "rich", "numba", "pyarrow")
 
 
 def test_the_public_names_are_these():
-    assert feedline.__all__ == ["FeedlineError", "Report", "__version__", "why"]
+    assert feedline.__all__ == [
+        "FeedlineError",
+        "Report",
+        "__version__",
+        "tune",
+        "why",
+        "words",
+    ]
     assert set(feedline.__all__) <= set(dir(feedline))
 
 

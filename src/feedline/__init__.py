@@ -10,8 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from feedline import words as words
     from feedline.errors import FeedlineError as FeedlineError
     from feedline.report.report import Report as Report
+    from feedline.session import tune as tune
     from feedline.session import why as why
 
 __version__ = "0.1.0"
@@ -19,13 +21,17 @@ __version__ = "0.1.0"
 _HOME = {
     "FeedlineError": "feedline.errors",
     "Report": "feedline.report.report",
+    "tune": "feedline.session",
     "why": "feedline.session",
 }
+_PARTS = ("words",)
 
-__all__ = ["FeedlineError", "Report", "__version__", "why"]
+__all__ = ["FeedlineError", "Report", "__version__", "tune", "why", "words"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return importlib.import_module(f"feedline.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'feedline' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -1,4 +1,5 @@
-"""The process in which the user's script runs under `feedline why`.
+"""The process in which the user's script runs under `feedline why`; `runner.py`
+makes of it what `feedline run` needs.
 
 Started by `session.py`. It runs the script, measures the loop that the watch
 catches, writes the outcome into a file and stops the script.
@@ -260,4 +261,9 @@ def _say(text: str) -> None:
 
 def main() -> None:
     logging.getLogger("feedline").addHandler(logging.NullHandler())
-    capture.leave(Examination(json.loads(sys.argv[1])).run())
+    order = json.loads(sys.argv[1])
+    if order.get("mode") == "run":
+        from feedline.runner import Runner
+
+        capture.leave(Runner(order).run())
+    capture.leave(Examination(order).run())

@@ -7,6 +7,10 @@
     ├── CannotRebuild             an altered pipeline cannot be made a dataset
     ├── ReportError               a saved report cannot be read
     ├── UnknownCause              `feedline explain` was given a wrong name
+    ├── CorpusError               text that cannot be read, or has no words in it
+    ├── TrainingError             word vectors cannot be trained or resumed so
+    ├── VectorsError              a file of vectors is damaged or of another kind
+    ├── UnknownWord               the vocabulary has no such word
     └── OutputExists              a file would be overwritten without --force
 
 Each message says what was wrong, the value, and what to do about it. A failure
@@ -60,6 +64,25 @@ class ReportError(FeedlineError):
 
 class UnknownCause(FeedlineError):
     """There is no cause of that name."""
+
+
+class CorpusError(FeedlineError):
+    """Text that cannot be read, or that has no words to train on."""
+
+
+class TrainingError(FeedlineError):
+    """Word vectors cannot be trained, continued or resumed as asked."""
+
+
+class VectorsError(FeedlineError):
+    """A file of vectors is missing, damaged, hostile or of another kind."""
+
+
+class UnknownWord(FeedlineError, KeyError):
+    """The vocabulary has no such word."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class OutputExists(FeedlineError):

@@ -1,7 +1,7 @@
 """`feedline.why(model, dataset)`: the examination inside the user's own process.
 
 Nothing is watched here: the loop is made from a compiled Keras model and a
-dataset that the caller hands over.
+dataset that the caller hands over. `bench` is that loop; `tuning.py` uses it too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import tensorflow as tf
 from feedline import __version__, causes
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
-from feedline.job.loop import InputFailed, LoopEnded, drive
+from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.loops import CallLoop
+from feedline.job.pipeline import Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import restored, same_draws
+from feedline.job.snapshot import restored, same_draws, variables_in
 from feedline.job.source import here, where_of
 from feedline.job.watch import Update, Watch
 from feedline.measure.clock import SystemClock
@@ -31,26 +32,19 @@ from feedline.report.report import Report
 
 
 def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
-    _check(model, dataset)
+    check(model, dataset, "feedline.why")
     clock = SystemClock()
     began = clock.now()
-    loop = CallLoop("fit", where_of(here(2)), clock, model.fit)
-    loop.model = model
-    strategy = model.distribute_strategy
-    if type(strategy).__name__ != "_DefaultDistributionStrategy":
-        loop.strategy = strategy
-    loop.steps_per_call = int(model.steps_per_execution)
-    loop.eager = bool(model.run_eagerly)
-    with same_draws():
-        _build(model, dataset)
-        with restored(model), _own_function(model):
-            job, measured = _examine(loop, dataset, clock, seconds)
+    with bench(model, dataset, clock, where_of(here(2))) as loop:
+        try:
+            job, measured = drive(_examination(loop, clock, seconds), loop.execute)
+        except (InputFailed, LoopEnded, StopIteration, tf.errors.OutOfRangeError) as e:
+            raise ended(e) from None
     measured = replace(measured, run=RunTimes(trace_s=loop.first_step_seconds))
-    findings = causes.diagnose(job, measured)
     return make(
         job,
         measured,
-        findings,
+        causes.diagnose(job, measured),
         {name: cause.title for name, cause in causes.all().items()},
         script="",
         version=__version__,
@@ -58,62 +52,117 @@ def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
     )
 
 
-def _examine(
-    loop: CallLoop, dataset: Any, clock: SystemClock, seconds: float
-) -> tuple[Job, Measurement]:
-    model = loop.model
+def _examination(
+    loop: CallLoop, clock: SystemClock, seconds: float
+) -> Experiment[tuple[Job, Measurement]]:
+    return Examiner(loop, watched(loop, clock), clock, seconds).examine()
+
+
+@contextmanager
+def bench(
+    model: Any, dataset: Any, clock: SystemClock, where: Where | None
+) -> Iterator[CallLoop]:
+    """A loop to experiment with, over a copy of the dataset and with a step of our
+    own: when it is over, every variable and every source of random numbers is as
+    it was. A model that was not built yet is built, as its first step would."""
     pipeline = read(dataset)
     copy = rebuild(pipeline, fresh=True) if pipeline.rereadable else dataset
-    distributed = model.distribute_strategy.experimental_distribute_dataset(copy)
-    iterator = iter(distributed)
-    loop.reads(distributed, iterator)
-    loop.source = dataset
-    loop.steps_per_epoch = pipeline.cardinality if pipeline.cardinality > 0 else None
-    loop.keep_to_its_passes()
-    loop.call = model.train_function
-    watch = Watch(clock, lambda _: None)
-    watch.updates[0] = _update(model)
-    for layer in _embeddings(model):
-        watch.tables[layer] = None
-    first = clock.now()
-    try:
-        loop.call(iterator)
+    if model is None:
+        with same_draws(), restored(None, variables_in(pipeline)):
+            yield _reading(copy, clock, where)
+        return
+    _build(model, dataset, copy)
+    with (
+        same_draws(),
+        restored(model, variables_in(pipeline)),
+        _own_function(model),
+    ):
+        loop = CallLoop("fit", where, clock, model.train_function)
+        loop.model = model
+        strategy = model.distribute_strategy
+        if type(strategy).__name__ != "_DefaultDistributionStrategy":
+            loop.strategy = strategy
+        loop.steps_per_call = int(model.steps_per_execution)
+        loop.eager = bool(model.run_eagerly)
+        _reads(loop, dataset, copy, pipeline.cardinality)
+        first = clock.now()
+        try:
+            loop.call(loop.live.iterator if loop.live else None)
+        except (StopIteration, tf.errors.OutOfRangeError) as error:
+            raise ended(error) from None
         loop.first_step_seconds = clock.now() - first
-        examiner = Examiner(loop, watch, clock, seconds)
-        return drive(examiner.examine(), loop.execute)
-    except InputFailed as failure:
-        raise failure.error from None
-    except (LoopEnded, StopIteration, tf.errors.OutOfRangeError):
-        raise FeedlineError(
-            "the dataset came to its end before it could be measured. Give feedline.why"
-            " a longer one, or one that it may read again (not from_generator)"
-        ) from None
+        yield loop
 
 
-def _check(model: Any, dataset: Any) -> None:
+def _reads(loop: CallLoop, dataset: Any, copy: Any, cardinality: int) -> None:
+    distributed = copy
+    if loop.strategy is not None:
+        distributed = loop.strategy.experimental_distribute_dataset(copy)
+    loop.reads(distributed, iter(distributed))
+    loop.source = copy
+    loop.again = copy is not dataset
+    loop.steps_per_epoch = cardinality if cardinality > 0 else None
+    loop.keep_to_its_passes()
+
+
+def _reading(copy: Any, clock: SystemClock, where: Where | None) -> CallLoop:
+    """A dataset without a model: the step is to take a batch."""
+    loop = CallLoop("iterator", where, clock, next)
+    loop.reads(copy, iter(copy))
+    cardinality = int(copy.cardinality())
+    loop.steps_per_epoch = cardinality if cardinality > 0 else None
+    loop.keep_to_its_passes()
+    return loop
+
+
+def watched(loop: CallLoop, clock: SystemClock) -> Watch:
+    """What a watch would have seen of this model."""
+    watch = Watch(clock, lambda _: None)
+    if loop.model is not None:
+        watch.updates[0] = _update(loop.model)
+        for layer in _embeddings(loop.model):
+            watch.tables[layer] = None
+    return watch
+
+
+def ended(error: BaseException) -> BaseException:
+    if isinstance(error, InputFailed):
+        return error.error
+    return FeedlineError(
+        "the dataset came to its end before it could be measured. Give a longer one, "
+        "or one that may be read again (not from_generator)"
+    )
+
+
+def check(model: Any, dataset: Any, name: str) -> None:
     if not isinstance(dataset, tf.data.Dataset):
         raise FeedlineError(
-            f"feedline.why needs a tf.data.Dataset, not {type(dataset).__name__}. For "
+            f"{name} needs a tf.data.Dataset, not {type(dataset).__name__}. For "
             "arrays: tf.data.Dataset.from_tensor_slices((x, y)).batch(32)"
         )
-    if not getattr(model, "compiled", False):
+    if model is not None and not getattr(model, "compiled", False):
         raise FeedlineError(
-            "feedline.why needs a compiled Keras model: call "
+            f"{name} needs a compiled Keras model: call "
             "model.compile(optimizer=..., loss=...) first"
         )
 
 
-def _build(model: Any, dataset: Any) -> None:
-    """Variables must exist before they can be kept."""
-    if not model.built:
+def _build(model: Any, dataset: Any, copy: Any) -> None:
+    """Variables must exist before they can be kept. Built symbolically: nothing is
+    computed, so nothing is drawn that the first step would not draw."""
+    layers = model._flatten_layers()
+    built = all(layer.built for layer in layers) and model.optimizer.built
+    if built:
+        return
+    if copy is dataset:  # may not be read twice: its shapes must do
         batch = tf.nest.map_structure(
             lambda spec: tf.zeros([n or 1 for n in spec.shape], spec.dtype),
             dataset.element_spec,
         )
-        inputs = batch[0] if isinstance(batch, tuple) else batch
-        model(inputs)
-    if not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
+    else:
+        batch = next(iter(copy))
+    with model.distribute_strategy.scope():
+        model._symbolic_build(data_batch=batch)
 
 
 def _update(model: Any) -> Update:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from feedline.causes.finding import Finding
 from feedline.causes.look import (
@@ -68,33 +69,51 @@ _PLUMBING = (
 )
 
 
-def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+class Place(NamedTuple):
+    """Where a cache may stand: after `point`, sparing all of `front`."""
+
+    worth: float
+    saved: float
+    point: Seen
+    front: list[Seen]
+    kept: float
+    on_disk: bool
+
+
+def best_place(job: Job, measured: Measurement) -> Place | None:
+    """The place where a cache saves most, None where it saves nothing."""
     steps = steps_per_pass(job, measured)
     if steps is None or passes(job) <= 1:
-        return
+        return None
     memory = measured.machine.free_memory_gb * 1e9 / 2
-    best: tuple[float, float, Seen, list[Seen], float] | None = None
+    best: Place | None = None
     for point in seen(job, measured):
         front = _front(job, measured, point)
         kept = _bytes(point) * point.cost.elements_per_batch * steps
         if not front or kept <= 0:
             continue
-        saved = saving(measured, _kept(measured, point, front, on_disk=kept > memory))
+        on_disk = kept > memory
+        saved = saving(measured, _kept(measured, point, front, on_disk=on_disk))
         # Memory, unless a file nearer the end would save twice as much.
-        worth = saved if kept <= memory else saved / 2
-        if saved > 0 and (best is None or worth >= best[0]):
-            best = (worth, saved, point, front, kept)
+        worth = saved / 2 if on_disk else saved
+        if saved > 0 and (best is None or worth >= best.worth):
+            best = Place(worth, saved, point, front, kept, on_disk)
+    return best
+
+
+def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    best = best_place(job, measured)
     if best is not None:
-        _, saved, point, front, kept = best
-        work = sum(each.cost.ms_per_batch for each in front)
-        place = "fits into memory" if kept <= memory else "only a local disk can hold"
+        point = best.point
+        work = sum(each.cost.ms_per_batch for each in best.front)
+        place = "only a local disk can hold" if best.on_disk else "fits into memory"
         evidence = (
             f"Every epoch repeats {ms(work)} of CPU per step up to "
             f"{point.stage.label()}, with the same result. A cache after it needs "
-            f"{size(kept)}, which {place}."
+            f"{size(best.kept)}, which {place}."
         )
         where = point.where(job)
-        yield Finding("recomputed-every-epoch", saved, evidence, where, FIXES)
+        yield Finding("recomputed-every-epoch", best.saved, evidence, where, FIXES)
 
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:

@@ -1,4 +1,4 @@
-"""`feedline explain`: a cause's page, or the list of causes."""
+"""`feedline explain`: the page of a cause or a fix, or the list of causes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def explain(
         str | None,
         typer.Argument(
             metavar="CAUSE",
-            help="The name of a cause, as a report gives it.",
+            help="The name of a cause or a fix, as a report gives it.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Print what a cause means and how to cure it.
+    """Print what a cause means and how to cure it, or what a fix does.
 
     Without a name, lists all causes.
 
@@ -35,16 +35,21 @@ def explain(
     Examples:
       feedline explain
       feedline explain serial-map
+      feedline explain parallel-map
     """
-    from feedline import causes
+    from feedline import causes, fixes
 
     known = causes.all()
+    cures = fixes.all()
     if cause is None:
         _list(known)
         return
-    if cause not in known:
-        raise UnknownCause(_unknown(cause, known))
-    _page(known[cause].page)
+    if cause in known:
+        _page(known[cause].page)
+    elif cause in cures:
+        _page(cures[cause].page)
+    else:
+        raise UnknownCause(_unknown(cause, [*known, *cures]))
 
 
 def _list(known: Mapping[str, Cause]) -> None:
@@ -56,7 +61,7 @@ def _list(known: Mapping[str, Cause]) -> None:
         )
 
 
-def _unknown(name: str, known: Mapping[str, Cause]) -> str:
+def _unknown(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}? " if close else ""
     return f"there is no cause {name!r}; {hint}`feedline explain` lists them"

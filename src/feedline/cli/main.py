@@ -14,8 +14,10 @@ import typer
 
 from feedline import __version__
 from feedline.cli.explain import explain
+from feedline.cli.run import run
 from feedline.cli.show import show
 from feedline.cli.why import why
+from feedline.cli.words import app as words
 from feedline.errors import FeedlineError
 
 # Plain help, without boxes: it reads the same in a log and where only ASCII can
@@ -29,6 +31,8 @@ app = typer.Typer(
 
 # Our options stand before SCRIPT; what follows it is the script's own.
 app.command(context_settings={"allow_interspersed_args": False})(why)
+app.command(context_settings={"allow_interspersed_args": False})(run)
+app.add_typer(words, name="words")
 app.command()(explain)
 app.command()(show)
 
@@ -40,14 +44,16 @@ def root(
         bool, typer.Option("--version", help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Finds out why a TensorFlow training job is slow, and proves it.
+    """Finds out why a TensorFlow training job is slow, and makes it fast.
 
     \b
     Examples:
       feedline why train.py                 the verdict on a training script
       feedline why --json r.json train.py   the same, saved as JSON
+      feedline run train.py                 make it fast, and run it to its end
       feedline show r.json                  print a saved report again
       feedline explain serial-map           what a cause means and how to cure it
+      feedline words train text.txt -o en   word vectors from raw text
     """
     if version:
         typer.echo(f"feedline {__version__}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 
-def _positive(value: float) -> float:
+def positive(value: float) -> float:
     if not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{value} is not a number of seconds above 0")
     return value
@@ -39,7 +39,7 @@ def why(
     seconds: Annotated[
         float,
         typer.Option(
-            metavar="N", callback=_positive, help="How long measuring may take."
+            metavar="N", callback=positive, help="How long measuring may take."
         ),
     ] = 60.0,
     loop: Annotated[

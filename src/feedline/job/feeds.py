@@ -37,7 +37,7 @@ class Live:
         self.dataset = dataset
         self.iterator = iterator
         single = isinstance(iterator, tf.data.Iterator)
-        self.element_spec = iterator.element_spec if single else None
+        self.element_spec: Any = iterator.element_spec if single else None
 
     def pull(self) -> Any:
         if self.iterator is None:

@@ -22,6 +22,7 @@ class Fits:
 
     def __init__(self, watch: Watch) -> None:
         self.now: Any = None
+        self.epochs: Any = None  # Keras' iterator over the epochs of this fit
         self._ours: Any = None
         self._watch = watch
 
@@ -42,10 +43,12 @@ class Fits:
 
     def ended(self, model: Any, bound: Any) -> None:
         """Leave no trace on the model or in the user's list of callbacks."""
-        self.now = None
+        loop, self.now, self.epochs = self.now, None, None
         original = getattr(model.train_function, "_feedline_original", None)
         if original is not None:
             model.train_function = original
+        if self._watch.after_fit is not None and loop is not None:
+            self._watch.after_fit(loop)
         known = getattr(bound.arguments.get("callbacks"), "callbacks", None)
         if isinstance(known, list) and self._ours in known:
             known.remove(self._ours)
@@ -62,6 +65,9 @@ class Fits:
                 strategy = getattr(model, "distribute_strategy", None)
                 if type(strategy).__name__ != "_DefaultDistributionStrategy":
                     loop.strategy = strategy
+                if fits._watch.before_fit is not None:
+                    fits._watch.before_fit(loop, fits.epochs)
+                    loop.steps_per_call = int(model.steps_per_execution)
                 model.train_function = fits._watched(loop, model.train_function)
 
         return FeedlineWatch()
@@ -71,6 +77,7 @@ class Fits:
         loop = self.now
         if loop is None or loop.dataset is not None:
             return
+        self.epochs = epoch_iterator
         dataset = epoch_iterator._distributed_dataset
         loop.dataset = dataset
         loop.source = getattr(dataset, "_original_dataset", dataset)

@@ -121,6 +121,8 @@ class Functions:
         """A loop over a dataset is being traced into a function."""
         if self._swap is not None and dataset is self._swap[0]:
             return self._swap[1]
+        if self._watch.on and self._watch.instead is not None:
+            dataset = self._watch.instead(dataset, _line_being_traced())
         if self._watch.on and self.calling:
             self.calling[-1].loops_over.append((dataset, _line_being_traced()))
         return dataset

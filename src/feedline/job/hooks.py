@@ -101,6 +101,8 @@ def _iterators(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original_init)
     def init(self: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
+        if watch.on and watch.instead is not None and dataset is not None:
+            dataset = watch.instead(dataset, where_of(sys._getframe(1)))
         original_init(self, dataset, *args, **kwargs)
         if watch.on and dataset is not None:
             watch.tell(watch.iterator_made, self, dataset, sys._getframe(1))
@@ -116,6 +118,16 @@ def _distributed(watch: Watch, module: ModuleType) -> None:
     for name in ("DistributedDataset", "DistributedDatasetsFromFunction"):
         cls = getattr(module, name)
         cls.__iter__ = _watched_iter(watch, cls.__iter__)
+    get = module.get_distributed_dataset
+
+    @functools.wraps(get)
+    def get_distributed_dataset(dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        if watch.on and watch.instead is not None:
+            dataset = watch.instead(dataset, where_of(sys._getframe(1)))
+        return get(dataset, *args, **kwargs)
+
+    hooked: Any = module
+    hooked.get_distributed_dataset = get_distributed_dataset
     original = module._IterableInput.reduce
 
     @functools.wraps(original)

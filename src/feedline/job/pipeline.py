@@ -7,8 +7,8 @@ with pipelines written by hand. `read.py` makes these values from a Dataset and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -50,7 +50,7 @@ class Function:
     """A user's function inside a stage, as far as it can be seen from outside.
 
     `ops` counts the TensorFlow operations of the traced graph by type, those of
-    nested functions included.
+    nested functions included. `seeded`: what it draws follows from a seed.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Function:
     random: bool = False
     stateful: bool = False
     python: bool = False
+    seeded: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Stage:
     `tfrecord`), `opaque` for one that feedline does not know. `args` are the
     public arguments by name; AUTOTUNE is -1, as in TensorFlow. A stage of an
     inner pipeline (interleave, flat_map) hangs in `inner` where it is known.
+    `number` is its place in the pipeline as the user wrote it; it stays the same
+    when stages around it are added or moved, and is -1 for one that was added.
     """
 
     op: str
@@ -80,6 +83,7 @@ class Stage:
     random: bool = False
     rereadable: bool = True
     inner: Stage | None = None
+    number: int = field(default=-1, compare=False)
     handle: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -119,6 +123,35 @@ class Pipeline:
     def stages(self) -> Iterator[Stage]:
         """Every stage once, inputs before what they feed, the source first."""
         return _walk(self.root)
+
+    def numbered(self) -> Pipeline:
+        """The same with every stage's number set."""
+        return self._altered(
+            {id(stage): replace(stage, number=place)} if stage.number != place else {}
+            for place, stage in enumerate(self.stages())
+        )
+
+    def swap(self, old: Stage, new: Stage) -> Pipeline:
+        """The same with one stage in the place of another, which must be a part of
+        it. `new` may have any inputs; what reads `old` reads `new`."""
+        return self._altered([{id(old): new}])
+
+    def _altered(self, changes: Iterable[Mapping[int, Stage]]) -> Pipeline:
+        wanted: dict[int, Stage] = {}
+        for change in changes:
+            wanted.update(change)
+        made: dict[int, Stage] = {}
+        for stage in self.stages():
+            new = wanted.get(id(stage), stage)
+            inputs = tuple(
+                # An input of a new stage may be one that this pipeline never had.
+                made.get(id(upstream), upstream)
+                for upstream in new.inputs
+            )
+            if any(a is not b for a, b in zip(inputs, new.inputs, strict=True)):
+                new = replace(new, inputs=inputs)
+            made[id(stage)] = new
+        return replace(self, root=made[id(self.root)])
 
     def find(self, *ops: str) -> list[Stage]:
         return [stage for stage in self.stages() if stage.op in ops]

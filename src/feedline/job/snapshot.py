@@ -3,10 +3,13 @@ the states from which random numbers are drawn."""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from feedline.job.pipeline import Pipeline
 
 
 def variables_of(model: Any) -> list[Any]:
@@ -18,18 +21,42 @@ def variables_of(model: Any) -> list[Any]:
     return list(unique.values())
 
 
+def variables_in(pipeline: Pipeline) -> list[Any]:
+    """Those that the pipeline's functions read or advance: the seed generators of
+    Keras' random layers, a `tf.random.Generator`."""
+    found: dict[int, Any] = {}
+    for stage in pipeline.stages():
+        for traced in getattr(stage.handle, "traced", ()):
+            graph = getattr(traced.function, "graph", None)
+            for variable in getattr(graph, "variables", ()):
+                found[id(variable)] = variable
+    return list(found.values())
+
+
+def nbytes(variables: Iterable[Any]) -> int:
+    """What a copy of them needs."""
+    return sum(math.prod(v.shape) * _width(v) for v in variables)
+
+
+def _width(variable: Any) -> int:
+    import tensorflow as tf
+
+    return int(tf.as_dtype(variable.dtype).size) or 1
+
+
 @contextmanager
-def restored(model: Any) -> Iterator[None]:
+def restored(model: Any, also: Sequence[Any] = ()) -> Iterator[None]:
     """Whatever happens inside, the variables have their old values after it.
     Metrics that are made inside begin anew."""
-    variables = variables_of(model)
-    before = [variable.numpy().copy() for variable in variables]
+    variables = variables_of(model) if model is not None else []
+    kept = [*variables, *also]
+    before = [variable.numpy().copy() for variable in kept]
     try:
         yield
     finally:
-        if len(variables_of(model)) > len(variables):
+        if model is not None and len(variables_of(model)) > len(variables):
             model.reset_metrics()
-        for variable, value in zip(variables, before, strict=True):
+        for variable, value in zip(kept, before, strict=True):
             variable.assign(value)
 
 

@@ -81,6 +81,12 @@ class Watch:
         self.stopped = False
         self.functions = Functions(self)
         self.fits = Fits(self)
+        # For `feedline run`: called before the first and after the last step of a
+        # fit, and asked what a loop of the user's should read instead.
+        self.before_fit: Callable[[Any, Any], None] | None = None
+        self.after_fit: Callable[[Any], None] | None = None
+        self.instead: Callable[[Any, Where | None], Any] | None = None
+        self.read_already: weakref.WeakSet[Any] = weakref.WeakSet()
         # The user's loops that are being read, outermost first: validation may
         # stand inside of training. A step trains all of them.
         self.active: list[Any] = []
@@ -269,6 +275,8 @@ class Watch:
     def iterator_made(
         self, iterator: Any, dataset: Any, frame: FrameType | None
     ) -> None:
+        if hasattr(dataset, "_variant_tensor"):
+            self.read_already.add(dataset)
         if self._trace_depth or self.fits.now is not None or not _by_user(frame):
             return
         if not self.follows():

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from feedline.measure.measurement import Machine
@@ -97,7 +98,16 @@ def look() -> Machine:
         devices=devices,
         accelerators_present=accelerators_present(),
         tensor_cores=tensor_cores,
+        free_disk_gb=round(_free_disk() / 2**30, 1),
     )
+
+
+def _free_disk() -> int:
+    """Where temporary files go; 0 where that cannot be told."""
+    try:
+        return shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:
+        return 0
 
 
 def _text(path: Path) -> str:

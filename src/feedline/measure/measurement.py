@@ -41,6 +41,7 @@ class Machine:
     devices: tuple[str, ...] = ("CPU:0",)
     accelerators_present: tuple[str, ...] = ()
     tensor_cores: bool = False
+    free_disk_gb: float = 0.0
 
     @property
     def accelerated(self) -> bool:

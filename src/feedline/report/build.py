@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from feedline.causes.finding import Finding
+from feedline.fixes.plan import Trial
 from feedline.job.job import Job
 from feedline.job.pipeline import Stage, Where
 from feedline.measure.measurement import (
@@ -20,11 +21,15 @@ from feedline.measure.measurement import (
     StageCost,
     StepTimes,
 )
+from feedline.prove.proof import Cured
 from feedline.report.report import (
     SHARES,
+    AfterRow,
     FindingRow,
+    FixRow,
     LineRow,
     MachineRow,
+    ProofRow,
     Report,
     RunRow,
     StageRow,
@@ -42,8 +47,11 @@ def make(
     script: str,
     version: str,
     seconds: float,
+    cured: Cured | None = None,
+    cures: Mapping[str, str] | None = None,
 ) -> Report:
-    """The report of one verdict. `titles` gives each cause's title by name."""
+    """The report of one verdict. `titles` gives each cause's title by name,
+    `cures` each fix's."""
     ranked = sorted(findings, key=_worth, reverse=True)  # stable: a tie stays
     rows = tuple(_finding(finding, titles) for finding in ranked)
     shares = tidy_shares(measurement.step.shares())
@@ -71,6 +79,9 @@ def make(
         ),
         stages=tuple(_stage(cost, stages) for cost in measurement.stages),
         findings=rows,
+        fixes=_fixes(cured, cures or {}) if cured else (),
+        after=_after(cured),
+        proof=_proof(cured),
         seconds=tidy(seconds),
         script=script,
         loop=job.kind if job.where is None else f"{job.kind} at {job.where}",
@@ -114,6 +125,66 @@ def _finding(finding: Finding, titles: Mapping[str, str]) -> FindingRow:
         fixes=finding.fixes,
         title=titles.get(finding.cause, ""),
         code=_code(finding.where),
+    )
+
+
+def _fixes(cured: Cured, titles: Mapping[str, str]) -> tuple[FixRow, ...]:
+    """What was tried, what is applied first, then by what it is worth."""
+    trials = sorted(cured.plan.trials, key=_value_of, reverse=True)
+    return tuple(_fix(trial, titles) for trial in trials)
+
+
+def _value_of(trial: Trial) -> tuple[bool, float]:
+    gain = trial.outcome.gain
+    return (trial.applied, gain.value if gain is not None else 0.0)
+
+
+def _fix(trial: Trial, titles: Mapping[str, str]) -> FixRow:
+    gain, where = trial.outcome.gain, trial.proposal.where
+    return FixRow(
+        fix=trial.proposal.edit.fix,
+        grade=trial.outcome.grade,
+        predicted_gain=tidy(trial.predicted),
+        measured_gain=None if gain is None else tidy(gain.value),
+        interval=None if gain is None else _interval(gain),
+        applied=trial.applied,
+        where=_where(where),
+        code=_code(where),
+        title=titles.get(trial.proposal.edit.fix, ""),
+        reason=trial.outcome.reason,
+    )
+
+
+def _after(cured: Cured | None) -> AfterRow | None:
+    if cured is None or cured.after is None:
+        return None
+    return AfterRow(
+        observed_ms=tidy(cured.after.after.value),
+        speedup=tidy(cured.after.gain.value),
+        interval=_interval(cured.after.gain),
+        before_ms=tidy(cured.after.before.value),
+    )
+
+
+def _proof(cured: Cured | None) -> ProofRow | None:
+    """Never more than was compared."""
+    if cured is None or cured.after is None:
+        return None
+    same, steps = cured.same, cured.steps
+    elements = same.elements if same is not None else 0
+    epochs = same.epochs if same is not None else 0
+    parts = []
+    if same is not None and elements:
+        what = "bit for bit" if same.values else "in structure, dtype and shape"
+        parts.append(f"{elements} batches compared {what}, {epochs} whole epochs")
+    if steps:
+        parts.append(f"the weights compared after {steps} steps from the same start")
+    return ProofRow(
+        same=cured.plan.grade,
+        elements_compared=elements,
+        epochs_compared=epochs,
+        steps_compared=steps,
+        text="; ".join(parts),
     )
 
 

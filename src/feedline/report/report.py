@@ -87,13 +87,25 @@ class FixRow:
     measured_gain: float | None
     interval: tuple[float, float] | None
     applied: bool
+    where: str | None = None
+    code: str = ""
+    title: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class AfterRow:
+    """`steps` and `seconds` are of the training that went on with the fixes, where
+    it did; `saved_s` is what it would have taken more without them."""
+
     observed_ms: float
     speedup: float
     interval: tuple[float, float]
+    before_ms: float | None = None
+    steps: int | None = None
+    seconds: float | None = None
+    saved_s: float | None = None
+    measuring_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,8 @@ class ProofRow:
     same: str
     elements_compared: int
     epochs_compared: int
+    steps_compared: int = 0
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,16 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from feedline.report.cured import after, fixes
 from feedline.report.format import ms, number, percent, ratio, seconds, size, times
+from feedline.report.page import Page
 from feedline.report.report import SHARES, FindingRow, Report, StageRow
-from feedline.report.text import printable, shorten
 from feedline.report.verdict import PREPARATION
 
 COLORS = {
@@ -53,13 +53,15 @@ def render(
     report: Report, *, width: int = 80, color: bool = False, encoding: str = "utf-8"
 ) -> str:
     """The whole report as text, no line beyond `width`, which is at least 40."""
-    page = _Page(max(40, width), encoding)
+    page = Page(max(40, width), encoding)
     parts = [
         _verdict(page, report),
         _bar(page, report),
         _numbers(page, report),
         _stages(page, report),
         _findings(page, report),
+        fixes(page, report),
+        after(page, report),
         _list(page, "Not known", report.unknown),
         _list(page, "Notes", report.notes),
         _closing(page, report),
@@ -82,39 +84,7 @@ def render(
     return out.getvalue()
 
 
-@dataclass(frozen=True)
-class _Page:
-    """How wide a line may be and what its letters may be."""
-
-    width: int
-    encoding: str
-
-    @property
-    def rich(self) -> bool:
-        return self.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-
-    def safe(self, text: str) -> str:
-        return printable(text, self.encoding)
-
-    def fit(self, text: str, width: int) -> str:
-        """Foreign text in so many cells, its middle left out if need be."""
-        return shorten(self.safe(text), width, "…" if self.rich else "...")
-
-    def wrap(
-        self, text: str, *, first: str = "", indent: str = "", style: str = ""
-    ) -> Iterator[Text]:
-        """Foreign text broken at words; `first` stands before the first line."""
-        room = self.width - max(cell_len(first), cell_len(indent))
-        lead = first
-        for line in Text(self.safe(text)).wrap(_RULER, room):
-            yield Text(lead).append(line.plain, style)
-            lead = indent
-
-
-_RULER = Console(file=io.StringIO(), width=80, _environ={})
-
-
-def _verdict(page: _Page, report: Report) -> Iterator[Text]:
+def _verdict(page: Page, report: Report) -> Iterator[Text]:
     if report.script:
         what = report.script + (f", {report.loop}" if report.loop else "")
         yield Text(page.fit(what, page.width), "dim")
@@ -122,7 +92,7 @@ def _verdict(page: _Page, report: Report) -> Iterator[Text]:
     yield from page.wrap(report.verdict, style="bold")
 
 
-def _bar(page: _Page, report: Report) -> Iterator[Text]:
+def _bar(page: Page, report: Report) -> Iterator[Text]:
     """One row of blocks, then what each block means."""
     blocks = BLOCKS if page.rich else ASCII_BLOCKS
     bar, key = Text("  "), []
@@ -150,7 +120,7 @@ def _cells(shares: dict[str, float], width: int) -> dict[str, int]:
     return cells
 
 
-def _numbers(page: _Page, report: Report) -> Iterator[Text]:
+def _numbers(page: Page, report: Report) -> Iterator[Text]:
     """The step, the run and the machine, each behind its heading."""
     indent = " " * 9
     step = report.step
@@ -205,7 +175,7 @@ def _preparing_matters(report: Report) -> bool:
     return large or (first is not None and first.cause == PREPARATION)
 
 
-def _stages(page: _Page, report: Report) -> Iterator[Text]:
+def _stages(page: Page, report: Report) -> Iterator[Text]:
     """A table. In a narrow page the last columns go, then names are shortened."""
     if not report.stages:
         return
@@ -233,7 +203,7 @@ _HEAD = ("ms per step", "share", "threads", "element")
 _NAMES = 24  # cells that a name and a line want between them
 
 
-def _room(page: _Page, widths: Sequence[int]) -> int:
+def _room(page: Page, widths: Sequence[int]) -> int:
     return page.width - 4 - sum(widths) - 2 * len(widths)
 
 
@@ -250,7 +220,7 @@ def _figures(stage: StageRow) -> tuple[str, str, str, str]:
     )
 
 
-def _findings(page: _Page, report: Report) -> Iterator[Text]:
+def _findings(page: Page, report: Report) -> Iterator[Text]:
     if not report.findings:
         yield Text("No known cause of slowness was found.")
         return
@@ -260,7 +230,7 @@ def _findings(page: _Page, report: Report) -> Iterator[Text]:
 
 
 def _finding(
-    page: _Page, rank: int, finding: FindingRow, observed_ms: float
+    page: Page, rank: int, finding: FindingRow, observed_ms: float
 ) -> Iterator[Text]:
     cost = "costs no time"
     if finding.cost_ms > 0:
@@ -283,14 +253,14 @@ def _finding(
         yield from page.wrap(fixes, first=indent, indent=indent, style="green")
 
 
-def _list(page: _Page, heading: str, entries: Sequence[str]) -> Iterator[Text]:
+def _list(page: Page, heading: str, entries: Sequence[str]) -> Iterator[Text]:
     if entries:
         yield Text(heading, "bold")
     for entry in entries:
         yield from page.wrap(entry, first="  - ", indent="    ")
 
 
-def _closing(page: _Page, report: Report) -> Iterator[Text]:
+def _closing(page: Page, report: Report) -> Iterator[Text]:
     if report.findings:
         cause = report.findings[0].cause
         hint = f"More about it: feedline explain {cause}"

@@ -54,31 +54,51 @@ def describe(traced: Any, func: Any = None) -> Function:
     func = unwrapped(traced._func if func is None else func)
     ops = op_counts(traced)
     drawn = any(_RANDOM.match(op) for op in ops)
-    seeded = any(_STATELESS_RANDOM.match(op) for op in ops)
+    generated = any(_STATELESS_RANDOM.match(op) for op in ops) and bool(
+        _GENERATOR_STATE & ops.keys()
+    )
     return Function(
         name=name_of(func),
         where=where_of(func),
         ops=ops,
-        random=drawn or (seeded and bool(_GENERATOR_STATE & ops.keys())),
+        random=drawn or generated,
+        seeded=generated or (drawn and _has_seed(traced)),
         stateful=any(_is_stateful(op) for op in ops) or _captures_dataset(traced),
         python=bool(_PYTHON & ops.keys()),
     )
 
 
+def _has_seed(traced: Any) -> bool:
+    """Is a seed set for anything that is drawn? Without one both are 0."""
+    return any(
+        _RANDOM.match(op.type)
+        and any(_attribute(op, name) for name in ("seed", "seed2"))
+        for op in _operations(getattr(traced.function, "graph", None))
+    )
+
+
+def _attribute(op: Any, name: str) -> Any:
+    try:
+        return op.get_attr(name)
+    except ValueError:  # this op draws from a generator's state: that is a seed
+        return "Seed" not in op.type
+
+
 def op_counts(traced: Any) -> Counter[str]:
     """Operations by type, those of nested functions included, inputs left out."""
-    counts = Counter(_op_types(getattr(traced.function, "graph", None)))
+    graph = getattr(traced.function, "graph", None)
+    counts = Counter(op.type for op in _operations(graph))
     del counts["Placeholder"]
     return counts
 
 
-def _op_types(graph: Any) -> Iterator[str]:
+def _operations(graph: Any) -> Iterator[Any]:
     if graph is None:  # a function of TensorFlow 1's kind
         return
-    yield from (op.type for op in graph.get_operations())
+    yield from graph.get_operations()
     for nested in graph._functions.values():
         inner = getattr(nested, "cached_graph", None) or nested.graph
-        yield from (op.type for op in inner.get_operations())
+        yield from inner.get_operations()
 
 
 def _captures_dataset(traced: Any) -> bool:

@@ -10,9 +10,9 @@ They are made and told what happens by `watch.py`. They measure nothing but the
 time that a request took.
 """
 
-from feedline.job.loops.base import Loop
+from feedline.job.loops.base import Loop, Variant
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.function import FunctionLoop
 from feedline.job.loops.python import PythonLoop
 
-__all__ = ["CallLoop", "FunctionLoop", "Loop", "PythonLoop"]
+__all__ = ["CallLoop", "FunctionLoop", "Loop", "PythonLoop", "Variant"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from feedline.job.devices import accelerator, quiesce
@@ -16,6 +17,17 @@ log = logging.getLogger(__name__)
 _SETTLE_SECONDS = 0.2
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a loop reads and calls: its own, or a changed copy to compare with."""
+
+    source: Any
+    dataset: Any
+    live: Live | None
+    call: Callable[[Any], Any] | None = None
+    steps_per_call: int = 1
 
 
 class Loop:
@@ -65,6 +77,8 @@ class Loop:
         self._last_live = True  # the job itself was reading until now
         self._restless = False
         self.settle_until = 0.0
+        self.call: Any = None  # a step that feedline can call, where there is one
+        self._own: Variant | None = None
 
     # The watch's notes -----------------------------------------------------
 
@@ -147,6 +161,46 @@ class Loop:
     def batch_size(self) -> int | None:
         ring = self.ring(Run("host"))
         return batch_size(ring.batches[0])
+
+    # Variants ----------------------------------------------------------------
+
+    def offer(
+        self,
+        source: Any,
+        call: Callable[[Any], Any] | None = None,
+        steps_per_call: int | None = None,
+    ) -> Variant:
+        """This loop over another dataset, or with another step."""
+        dataset = source
+        if self.strategy is not None:
+            dataset = self.strategy.experimental_distribute_dataset(source)
+        live = Live(dataset, None, self.clock)
+        live.element_spec = source.element_spec if dataset is source else None
+        return Variant(
+            source,
+            dataset,
+            live,
+            call if call is not None else self.call,
+            self.steps_per_call if steps_per_call is None else steps_per_call,
+        )
+
+    def use(self, variant: Variant | None) -> None:
+        """From now on requests are answered with this variant; None is the job's
+        own. What the one before was reading is let go."""
+        if self._own is None:
+            self._own = Variant(
+                self.source, self.dataset, self.live, self.call, self.steps_per_call
+            )
+        chosen = variant if variant is not None else self._own
+        if self.live is not None and self.live is not chosen.live:
+            self.live.release()
+            quiesce(self.clock)
+        self.source, self.dataset, self.live = (
+            chosen.source,
+            chosen.dataset,
+            chosen.live,
+        )
+        self.call, self.steps_per_call = chosen.call, chosen.steps_per_call
 
     # Requests that every loop answers alike ------------------------------------
 

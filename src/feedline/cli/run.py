@@ -1,0 +1,174 @@
+"""`feedline run`: measure a script, fix what is allowed, run it to its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from feedline.cli.why import positive
+
+
+def run(
+    script: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCRIPT", help="The training script.", show_default=False
+        ),
+    ],
+    args: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ARGS", help="Its own arguments, untouched.", show_default=False
+        ),
+    ] = None,
+    module: Annotated[
+        bool,
+        typer.Option("-m", help="SCRIPT is a module, as in `python -m pkg.train`."),
+    ] = False,
+    allow: Annotated[
+        str,
+        typer.Option(
+            metavar="GRADES",
+            help="What fixes may change: exact, reordered, numeric, with commas.",
+        ),
+    ] = "exact",
+    json: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Save the report as JSON."),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Use the plan in FILE and measure nothing; without one, make it.",
+        ),
+    ] = None,
+    patch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Save the same changes as a diff of your source."
+        ),
+    ] = None,
+    rehearse: Annotated[
+        bool,
+        typer.Option(
+            "--rehearse", help="Measure in a run of its own, then start from clean."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be applied; do not train on."),
+    ] = False,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            metavar="N", callback=positive, help="How long measuring may take."
+        ),
+    ] = 60.0,
+    loop: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Only the Nth training loop."),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Overwrite FILE even if it is not feedline's."),
+    ] = False,
+    color: Annotated[
+        bool | None,
+        typer.Option("--color/--no-color", help="Colour; otherwise on a terminal."),
+    ] = None,
+) -> None:
+    """Make a training script fast, and run it to its end.
+
+    Measures the job as `feedline why` does, tries what would help, keeps what is
+    allowed, the same by comparison and faster by measurement, and lets the script
+    run on with that. Its output, callbacks, checkpoints and exit code are its own;
+    what feedline has to say goes to standard error.
+
+    \b
+    Grades, from what changes nothing:
+      exact      the same data and arithmetic, bit for bit (always allowed)
+      reordered  the order of elements inside an epoch may change
+      numeric    rounding, or the optimizer's treatment of untouched rows
+
+    \b
+    Examples:
+      feedline run train.py
+      feedline run --allow numeric train.py --epochs 3
+      feedline run --dry-run train.py             what would be done, no training
+      feedline run --plan train.plan train.py     measure once, then use the plan
+      feedline run --patch fast.diff train.py     and `git apply fast.diff`
+
+    \b
+    Exit codes: the script's own; 2 bad usage or bad input, 3 no training loop was
+    found.
+    """
+    from feedline.report import json as report_json
+
+    target = None if json is None else report_json.check_target(json, force=force)
+    wanted = [name.strip() for name in allow.split(",") if name.strip()]
+    diff = None if patch is None else _writable(patch, force=force)
+
+    from feedline.fixes import saved
+    from feedline.fixes.fix import grades
+
+    grades(wanted)
+    known = saved.load(plan.absolute()) if plan is not None and plan.exists() else None
+    place = None if plan is None else plan.absolute()
+
+    from feedline import session
+
+    ran = session.run_script(
+        [script, *(args or ())],
+        module,
+        seconds,
+        loop,
+        allow=wanted,
+        plan=known,
+        rehearse=rehearse,
+        dry=dry_run,
+    )
+    if ran.report is not None:
+        ran.report.show(sys.stderr, color=color)
+        if target is not None:
+            report_json.save(ran.report, target, force=force)
+    if ran.plan is not None and place is not None and known is None:
+        saved.save(ran.plan, place)
+    if diff is not None and ran.plan is not None:
+        _save_patch(ran.plan.places, diff)
+    raise typer.Exit(ran.code)
+
+
+def _save_patch(found: Sequence[Mapping[str, Any]], target: Path) -> None:
+    from feedline.report import patch
+
+    places = [patch.Place.from_dict(place) for place in found]
+    made = patch.make(places, patch.root_of(places))
+    patch.save(made.text, target)
+    for each in made.left:
+        typer.echo(
+            f"feedline: {each.place.edit.fix} is not in the patch: {each.reason}",
+            err=True,
+        )
+
+
+def _writable(path: Path, *, force: bool) -> Path:
+    from feedline.errors import FeedlineError, OutputExists
+
+    target = path.absolute()
+    if not target.parent.is_dir():
+        raise FeedlineError(
+            f"cannot write {path}: there is no directory {target.parent}"
+        )
+    if target.exists() and not force and target.stat().st_size:
+        start = target.read_bytes()[:4]
+        if start not in (b"--- ", b"diff"):
+            raise OutputExists(
+                f"{path} exists and is not a diff; give another name, or --force to "
+                "overwrite it"
+            )
+    return target

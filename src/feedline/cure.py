@@ -1,0 +1,303 @@
+"""From a measured job to proved fixes: proposals are built, compared, timed.
+
+Walks the second half of the road on a live loop that can be asked for steps:
+`fixes` says what may help, `prove` whether the data and the weights stay the same
+and whether it is faster. What comes out is a `Cured`: a plan, and what was proved.
+Nothing is applied to the job here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from feedline import fixes
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
+from feedline.fixes.plan import Outcome, Plan, search
+from feedline.fixes.target import Target
+from feedline.fixes.untried import untried
+from feedline.job.job import Job
+from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
+from feedline.job.loops import CallLoop, Loop, Variant
+from feedline.job.read import read
+from feedline.job.rebuild import rebuild
+from feedline.measure.measurement import Measurement
+from feedline.prove import faster, same, weights
+from feedline.prove.proof import Cured, Same
+
+log = logging.getLogger(__name__)
+
+_TRIAL_FILL_S = 1.5
+_PROOF_STEPS = 4
+
+
+@dataclass
+class Cure:
+    """One search for fixes on one loop. `pipeline` is what the loop reads; its
+    dataset may be shared with the loop but not with a job that goes on."""
+
+    loop: Loop
+    clock: Clock
+    seconds: float
+    allowed: tuple[Grade, ...]
+    say: Callable[[str], None] = lambda _: None
+    used: frozenset[int] = frozenset()
+    _steps: dict[tuple[Edit, ...], tuple[Any, int]] = field(default_factory=dict)
+
+    def search(self, job: Job, measured: Measurement) -> Experiment[Cured]:
+        self.until = self.clock.now() + self.seconds
+        pipeline = job.pipeline
+        if pipeline is None or not pipeline.rereadable:
+            return Cured(Plan())
+        # The loop's own dataset, read anew: variants share its caches.
+        own = read(self.loop.source).numbered()
+        self.pipeline, self.measured, self.job = own, measured, job
+        self.proofs: dict[tuple[Edit, ...], Same] = {}
+        self.weight_steps = 0
+        case = Case(job, measured, own, measured.stages, used=self.used)
+        try:
+            plan = yield from search(case, self.allowed, self._attempt, self._left)
+            others = untried(case, self.allowed)
+            plan = replace(plan, trials=(*plan.trials, *others))
+            return (yield from self._whole(plan))
+        finally:
+            self.loop.use(None)
+
+    def _left(self) -> float:
+        return self.until - self.clock.now()
+
+    def _whole(self, plan: Plan) -> Experiment[Cured]:
+        """The whole plan once more against the job as it was."""
+        if not plan.edits:
+            return Cured(plan)
+        self.say("measuring all of it against the job as it was")
+        seconds = max(3.0, min(8.0, self._left()))
+        try:
+            variant = self._variant(plan.edits)
+            after = yield from faster.compare(
+                self.loop, None, variant, self.clock, seconds=seconds
+            )
+        except (CannotFix, FeedlineError, CannotRun, LoopEnded) as error:
+            log.info("the plan could not be measured: %s", error)
+            return Cured(_dropped(plan, "the whole plan could not be measured"))
+        if not after.proved:
+            return Cured(_dropped(plan, "all together it was not measured faster"))
+        return Cured(
+            plan,
+            after,
+            self._proof(plan.edits),
+            self.weight_steps,
+        )
+
+    # ------------------------------------------------------------------ trials
+
+    def _attempt(
+        self, kept: tuple[Edit, ...], proposals: tuple[Proposal, ...]
+    ) -> Experiment[Outcome]:
+        names = " and ".join(proposal.edit.fix for proposal in proposals)
+        promised = max(
+            (proposal.grade for proposal in proposals), key=fixes.GRADES.index
+        )
+        edits = (*kept, *(proposal.edit for proposal in proposals))
+        self.say(f"trying {names}")
+        try:
+            grade, reason = self._proved(kept, edits, promised)
+            if reason:
+                return Outcome(False, grade, None, reason)
+            before = self._variant(kept) if kept else None
+            after = self._variant(edits)
+            result = yield from faster.compare(
+                self.loop,
+                before,
+                after,
+                self.clock,
+                seconds=max(2.0, min(6.0, self._left() / 3)),
+            )
+        except (CannotFix, FeedlineError, CannotRun) as refusal:
+            return Outcome(False, promised, None, str(refusal))
+        except LoopEnded as ended:
+            return Outcome(False, promised, None, f"no more steps: {ended}")
+        except Exception as error:  # what cannot be built or run is not applied
+            log.info("%s failed", names, exc_info=True)
+            return Outcome(False, promised, None, f"{type(error).__name__}: {error}")
+        reason = "" if result.proved else "not measured faster"
+        return Outcome(result.proved, grade, result.gain, reason)
+
+    def _proved(
+        self, kept: tuple[Edit, ...], edits: tuple[Edit, ...], promised: Grade
+    ) -> tuple[Grade, str]:
+        """The grade that was found, and why it may not be used, if so."""
+        grade: Grade = promised
+        if _pipeline_edits(edits) != _pipeline_edits(kept):
+            found = self._proof(edits)
+            if not found.equal:
+                return grade, f"the data would change: {found.difference}"
+        alone = step_edits(edits) != step_edits(kept) and not _moves_work(edits)
+        if alone:
+            found_weights = self._same_weights(edits)
+            if not found_weights.equal:
+                grade = max(grade, "numeric", key=fixes.GRADES.index)
+                if grade not in self.allowed:
+                    return grade, (
+                        "the weights differ by "
+                        f"{found_weights.largest:.1e} of the largest; it needs "
+                        "--allow numeric"
+                    )
+        return grade, ""
+
+    def _proof(self, edits: tuple[Edit, ...]) -> Same:
+        wanted = _pipeline_edits(edits)
+        if wanted not in self.proofs:
+            self.proofs[wanted] = same.compare(
+                self.pipeline,
+                fixes.apply(self.pipeline, [_on_host(edit) for edit in wanted]),
+                order=_order(wanted),
+                seconds=max(1.0, 0.04 * self.seconds),
+            )
+        return self.proofs[wanted]
+
+    def _same_weights(self, edits: tuple[Edit, ...]) -> weights.SameWeights:
+        loop = self.loop
+        assert isinstance(loop, CallLoop)
+        call, per_call = self._step(step_edits(edits))
+        own = (loop.call, loop.steps_per_call)
+        ring = loop.ring(Run("host"))
+        spec = loop.live.element_spec if loop.live else None
+        dataset = ring.dataset(spec)
+        steps = max(_PROOF_STEPS, per_call, loop.steps_per_call)
+        found = weights.compare(loop.model, own, (call, per_call), dataset, steps)
+        self.weight_steps = max(self.weight_steps, steps)
+        return found
+
+    # ---------------------------------------------------------------- variants
+
+    def _variant(self, edits: tuple[Edit, ...]) -> Variant:
+        pipeline = fixes.apply(self.pipeline, [self._for_trial(e) for e in edits])
+        dataset = rebuild(pipeline)
+        if self.loop.strategy is None and not step_edits(edits):
+            return self.loop.offer(dataset)
+        call, per_call = self._step(step_edits(edits))
+        return self.loop.offer(dataset, call, per_call)
+
+    def _for_trial(self, edit: Edit) -> Edit:
+        """A cache is tried on a part of the data, so that it is soon full."""
+        if edit.fix != "cache":
+            return edit
+        alone = self.measured.step.input_alone
+        per_batch = max(alone.value if alone else 1.0, 0.01)
+        cost = next(c for c in self.measured.stages if c.index == edit.stage)
+        batches = max(4.0, 1e3 * _TRIAL_FILL_S / per_batch)
+        elements = max(8, round(batches * cost.elements_per_batch))
+        return replace(edit, args={**edit.args, "trial": elements})
+
+    def _step(self, edits: tuple[Edit, ...]) -> tuple[Any, int]:
+        """The model's step with these edits: a train function of its own, already
+        traced, and how many steps a call of it makes."""
+        loop = self.loop
+        if not edits:
+            return loop.call, loop.steps_per_call
+        if edits not in self._steps:
+            if not isinstance(loop, CallLoop) or loop.model is None:
+                raise CannotFix("the step of this loop is the script's own")
+            model = loop.model
+            spec = loop.live.element_spec if loop.live else None
+            if _moves_work(edits):
+                fed = iter(rebuild(fixes.apply(self.pipeline, edits)))
+            else:
+                fed = iter(loop.ring(Run("host")).dataset(spec))
+            with installed(Target(model, pipeline=self.pipeline), edits):
+                call, per_call = model.train_function, int(model.steps_per_execution)
+                call(fed)
+            self._steps[edits] = (call, per_call)
+        return self._steps[edits]
+
+
+@contextmanager
+def installed(target: Target, edits: tuple[Edit, ...]) -> Iterator[None]:
+    """Inside, the model has these edits of the step and a train function that
+    goes with them; after it, its own again."""
+    undo = install(target, edits)
+    try:
+        yield
+    finally:
+        undo()
+
+
+def install(target: Target, edits: tuple[Edit, ...]) -> Callable[[], None]:
+    """Put the edits of the step into the model; how to take them out comes back."""
+    model = target.model
+    before = model.train_function
+    undo: list[Callable[[], None]] = []
+    try:
+        for edit in edits:
+            fix = fixes.all()[edit.fix]
+            if fix.install is not None:
+                undo.append(fix.install(target, edit))
+        model.make_train_function(force=True)
+    except BaseException:
+        _take_out(undo)
+        model.train_function = before
+        raise
+
+    def remove() -> None:
+        _take_out(undo)
+        model.train_function = before
+
+    return remove
+
+
+def _take_out(undo: list[Callable[[], None]]) -> None:
+    while undo:
+        undo.pop()()
+
+
+def _pipeline_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    known = fixes.all()
+    return tuple(edit for edit in edits if known[edit.fix].apply is not None)
+
+
+def step_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    known = fixes.all()
+    return tuple(edit for edit in edits if known[edit.fix].install is not None)
+
+
+def _moves_work(edits: tuple[Edit, ...]) -> bool:
+    """Does a part of the pipeline move into the step?"""
+    return any(fixes.all()[edit.fix].kind == "both" for edit in edits)
+
+
+def _on_host(edit: Edit) -> Edit:
+    """What moves into the step is compared where it can be seen: on the host."""
+    if fixes.all()[edit.fix].kind != "both":
+        return edit
+    return replace(edit, args={**edit.args, "host": True})
+
+
+_REORDERS = ("unordered",)
+_ROUNDS = ("scaled-decode",)
+
+
+def _order(edits: tuple[Edit, ...]) -> same.Order:
+    if any(edit.fix in _ROUNDS for edit in edits):
+        return "values may differ"
+    mixed = any(
+        edit.fix in _REORDERS or edit.args.get("way") == "mixed" for edit in edits
+    )
+    return "any" if mixed else "same"
+
+
+def _dropped(plan: Plan, reason: str) -> Plan:
+    """Nothing of it is applied."""
+    return Plan(
+        (),
+        tuple(
+            replace(trial, outcome=replace(trial.outcome, kept=False, reason=reason))
+            if trial.applied
+            else trial
+            for trial in plan.trials
+        ),
+    )

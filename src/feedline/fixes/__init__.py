@@ -1,0 +1,116 @@
+"""What to change: one file per fix, found here by its presence.
+
+A fix's file holds its page (the module docstring) and
+
+    KIND               "pipeline", "step", or "both"
+    propose(case)      the edits that may help this job, with expected costs: pure
+    apply(pipeline, edit)   the altered pipeline (pipeline fixes): pure
+    install(target, edit)   changes a live model and says how to undo it (step
+                            fixes); the only part that touches TensorFlow
+
+A file without `propose` is not a fix. Whether a fix keeps the data, and whether
+it is faster, is not decided here: `prove` does, by comparing and by measuring.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from feedline.fixes.fix import (
+    GRADES,
+    CannotFix,
+    Case,
+    Edit,
+    Grade,
+    Kind,
+    Proposal,
+    grades,
+)
+from feedline.job.pipeline import Pipeline
+
+__all__ = [
+    "GRADES",
+    "CannotFix",
+    "Case",
+    "Edit",
+    "Fix",
+    "Grade",
+    "Proposal",
+    "all",
+    "apply",
+    "grades",
+    "proposals",
+]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One known cure; `page` is markdown, `title` its first line."""
+
+    name: str
+    title: str
+    page: str
+    kind: Kind
+    propose: Callable[[Case], Iterable[Proposal]]
+    apply: Callable[[Pipeline, Edit], Pipeline] | None = None
+    install: Callable[[Any, Edit], Callable[[], None]] | None = None
+
+
+@cache
+def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
+    """Every fix by its name, in the order of the alphabet."""
+    found = {}
+    for module in pkgutil.iter_modules(__path__):
+        code = importlib.import_module(f"{__name__}.{module.name}")
+        if not hasattr(code, "propose"):
+            continue
+        page = inspect.cleandoc(code.__doc__ or "")
+        name = module.name.replace("_", "-")
+        found[name] = Fix(
+            name=name,
+            title=page.partition("\n")[0],
+            page=page,
+            kind=code.KIND,
+            propose=code.propose,
+            apply=getattr(code, "apply", None),
+            install=getattr(code, "install", None),
+        )
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:
+    """Everything that may help and is allowed. A broken fix is left out."""
+    for fix in all().values():
+        try:
+            for proposal in fix.propose(case):
+                if proposal.grade in allowed and proposal.edit not in case.edits:
+                    yield proposal
+        except CannotFix as reason:
+            log.info("%s does not fit: %s", fix.name, reason)
+        except Exception:
+            log.exception("the fix %s failed and is left out", fix.name)
+
+
+def apply(pipeline: Pipeline, edits: Iterable[Edit]) -> Pipeline:
+    """The pipeline with these edits, in this order; edits of the step are not
+    about it. Applying none gives the same pipeline back."""
+    for edit in edits:
+        fix = all().get(edit.fix)
+        if fix is None:
+            raise CannotFix(f"feedline has no fix named {edit.fix!r}")
+        if fix.apply is not None:
+            try:
+                pipeline = fix.apply(pipeline, edit)
+            except KeyError as missing:
+                raise CannotFix(f"the edit {edit.fix} lacks {missing}") from None
+    return pipeline

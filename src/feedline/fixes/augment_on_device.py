@@ -1,0 +1,40 @@
+"""The device augments the pictures
+
+Random flips, crops and colours move from the map into the training step, where an
+accelerator does them in passing and the host's cores are free. What is drawn from
+which distribution stays, but a whole batch is drawn at once and the device rounds
+in its own way: numeric.
+
+Not run on a GPU so far: its parts are tested on the CPU, with logical devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes import host_augmentation
+from feedline.causes.look import without
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes.in_step import apply, install, last_map
+
+__all__ = ["KIND", "apply", "install", "propose"]
+
+KIND: Kind = "both"
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    if case.job.kind != "fit" or case.job.strategy:
+        return
+    if any(edit.fix.endswith("-on-device") for edit in case.edits):
+        return
+    stage = last_map(case)
+    cost = case.cost(stage) if stage is not None else None
+    findings = list(host_augmentation.detect(case.job, case.measured))
+    if stage is None or cost is None or not findings or not case.movable(stage):
+        return
+    yield Proposal(
+        Edit("augment-on-device", stage.number),
+        "numeric",
+        stage.where,
+        costs=without(case.measured, [cost]),
+    )

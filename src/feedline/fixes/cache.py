@@ -1,0 +1,107 @@
+"""What is the same in every epoch is computed once
+
+A cache as near the end as it may stand: after everything that gives the same
+result each time, before the first shuffle or random draw. In memory where the
+elements fit into half of what is free, else in a store on disk that is bounded,
+checksummed and used again by the next run of the same pipeline. The elements are
+the same, so the fix is exact. The first epoch is as slow as before.
+
+Not after the user's Python, whose results nobody can vouch for, and not where a
+pass over the data is broken off: such a cache would never be full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from feedline.causes.look import passes, without
+from feedline.causes.recomputed_every_epoch import best_place
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.job.pipeline import Pipeline, Stage
+from feedline.measure.measurement import Estimate, Measurement
+from feedline.measure.predict import predict_step
+
+KIND: Kind = "pipeline"
+_BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    if any(edit.fix == "cache" for edit in case.edits):
+        return
+    measured = _as_it_stands(case)
+    place = best_place(case.job, measured)
+    if place is None or passes(case.job) < 2:
+        return
+    number = place.point.cost.index
+    stage = case.stage(number)
+    after = case.pipeline.after(stage)
+    if not case.movable(stage) or any(later.op in _BREAKS_OFF for later in after):
+        return
+    disk = case.measured.machine.free_disk_gb * 1e9 / 2
+    if place.on_disk and place.kept > disk:
+        return
+    yield Proposal(
+        Edit("cache", number, {"on_disk": place.on_disk}),
+        "exact",
+        stage.where,
+        without(measured, [each.cost for each in place.front]),
+        note=f"{place.kept:.0f} bytes",
+    )
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    stage = find(pipeline, edit.stage)
+    trial = edit.args.get("trial")
+    if edit.args.get("on_disk") and not trial:
+        return pipeline.swap(stage, _stored(pipeline, stage))
+    front = stage
+    if trial:
+        # In a trial the steady state is wanted at once: a part of the data, kept
+        # and handed out again and again.
+        front = _after(front, "take", count=trial)
+    new = _after(front, "cache", filename="")
+    if trial:
+        new = _after(new, "repeat", count=-1)
+    return pipeline.swap(stage, new)
+
+
+def _as_it_stands(case: Case) -> Measurement:
+    """The measurement after the edits so far. Where the step was made shorter the
+    input may be what it waits for now, though it did not when it was measured."""
+    measured = replace(case.measured, stages=case.costs)
+    if case.step_ms is None:
+        return measured
+    step = measured.step
+    shorter = min(1.0, case.step_ms / max(step.ceiling.value, 1e-9))
+    cpu = (step.cpu or 0.0) * shorter
+    alone = Estimate(case.step_ms, case.step_ms, case.step_ms)
+    expected = predict_step(
+        case.costs,
+        ceiling_ms=case.step_ms,
+        step_cpu_ms=cpu,
+        cores=measured.machine.cores,
+    )
+    observed = Estimate(expected, expected, expected)
+    step = replace(
+        step, observed=observed, host_fed=alone, ceiling=alone, cpu=cpu, epoch_start=0.0
+    )
+    return replace(measured, step=step)
+
+
+def _stored(pipeline: Pipeline, stage: Stage) -> Stage:
+    """What this stage gives, from the store on disk, or kept there by the way."""
+    from feedline.job.read import read
+    from feedline.job.rebuild import rebuild
+    from feedline.job.store import Store
+    from feedline.job.store.fingerprint import key_or_reason
+
+    key, reason = key_or_reason(pipeline, stage)
+    if key is None:
+        raise CannotFix(f"{stage.label()} may not be kept on disk: {reason}")
+    kept = Store().remember(key, rebuild(replace(pipeline, root=stage)))
+    return replace(read(kept).root, where=stage.where, number=stage.number)
+
+
+def _after(stage: Stage, op: str, **args: object) -> Stage:
+    return Stage(op, inputs=(stage,), args=args, spec=stage.spec, where=stage.where)

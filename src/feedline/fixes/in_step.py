@@ -1,0 +1,87 @@
+"""A map that leaves the pipeline and becomes part of the training step.
+
+Shared by `cast-on-device` and `augment-on-device`; not a fix itself. The map's
+function, run over a whole batch, is called at the beginning of `train_step`, so
+that what crosses the bus is what the map was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from feedline.fixes.fix import CannotFix, Case, Edit, find
+from feedline.fixes.target import Target, Undo
+from feedline.job.pipeline import Pipeline, Stage
+
+_ROW_BY_ROW = ("prefetch", "with_options", "repeat", "assert_cardinality", "take")
+
+
+def last_map(case: Case) -> Stage | None:
+    """The last map, where nothing after it looks into what it made."""
+    for stage in case.pipeline.find("map")[-1:]:
+        after = [later.op for later in case.pipeline.after(stage)]
+        if all(op in ("batch", *_ROW_BY_ROW) for op in after) and stage.number >= 0:
+            return stage
+    return None
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    """Without the map; with `host` among the arguments it stays in the pipeline,
+    behind the batch: so its results can be compared."""
+    stage = find(pipeline, edit.stage)
+    if not _before_batch(pipeline, stage):
+        return pipeline if edit.args.get("host") else _without(pipeline, stage)
+    from feedline.job.rewrite.vectorize import vectorize_pipeline
+
+    moved = vectorize_pipeline(pipeline, stage)
+    if edit.args.get("host"):
+        return moved
+    maps = [each for each in moved.find("map") if "func" in each.args]
+    return _without(moved, maps[-1])
+
+
+def install(target: Target, edit: Edit) -> Undo:
+    if target.pipeline is None:
+        raise CannotFix("the pipeline of this step is not known")
+    function = _function(target.pipeline, find(target.pipeline, edit.stage))
+    model = target.model
+    original = model.train_step
+
+    def train_step(data: Any) -> Any:
+        parts = data if isinstance(data, tuple) else (data,)
+        return original(function(*parts))
+
+    model.train_step = train_step
+
+    def undo() -> None:
+        del model.train_step
+
+    return undo
+
+
+def _before_batch(pipeline: Pipeline, stage: Stage) -> bool:
+    return any(later.op == "batch" for later in pipeline.after(stage))
+
+
+def _without(pipeline: Pipeline, stage: Stage) -> Pipeline:
+    return pipeline.swap(stage, stage.inputs[0])
+
+
+def _function(pipeline: Pipeline, stage: Stage) -> Callable[..., Any]:
+    """The map's function over a batch."""
+    if _before_batch(pipeline, stage):
+        from feedline.job.rewrite.vectorize import vectorized
+
+        return vectorized(stage)
+    from tensorflow.python.data.util import structure
+
+    traced = stage.handle.traced[0]
+
+    def whole(*parts: Any) -> Any:
+        element = parts if len(parts) > 1 else parts[0]
+        flat = structure.to_tensor_list(traced._input_structure, element)
+        made = traced.function(*flat)
+        return structure.from_compatible_tensor_list(traced.output_structure, made)
+
+    return whole

@@ -1,0 +1,35 @@
+"""XLA compiles the step
+
+`jit_compile=True` fuses the step's operations into few. Sums are made in another
+order, so the last bits differ: numeric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes.look import launching
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes.target import Target, Undo
+
+KIND: Kind = "step"
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    job, step = case.job, case.measured.step
+    if job.kind != "fit" or job.jit_compile or job.eager or job.strategy:
+        return
+    fixed = launching(case.measured)
+    if fixed <= 0 or any(edit.fix == "jit-compile" for edit in case.edits):
+        return
+    yield Proposal(
+        Edit("jit-compile"),
+        "numeric",
+        job.where,
+        # What is launched is fused; that it takes half is a guess, to be measured.
+        step_ms=step.ceiling.value - fixed / 2,
+    )
+
+
+def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
+    return target.set(target.model, jit_compile=True)

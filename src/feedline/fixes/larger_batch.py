@@ -1,0 +1,30 @@
+"""A larger batch, if the training stands it
+
+Fewer and larger steps are another training: the learning rate must be found anew,
+and the result may be better or worse. Therefore advice, with the measured curve,
+and never applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.causes import small_batch
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+
+KIND: Kind = "step"
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    for finding in small_batch.detect(case.job, case.measured):
+        own = case.measured.step.batch_size or 1
+        curve = dict(case.measured.step.curve)
+        best = min(curve, key=lambda size: curve[size] / size)
+        told = (f"{size}: {ms:.1f} ms" for size, ms in sorted(curve.items()))
+        yield Proposal(
+            Edit("larger-batch", None, {"batch_size": best}),
+            "advice",
+            finding.where,
+            step_ms=curve[best] * own / best,
+            note=f"Batch size and step, measured: {', '.join(told)}",
+        )

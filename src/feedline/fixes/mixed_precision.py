@@ -1,0 +1,47 @@
+"""Matrix products in half precision
+
+Tensor cores multiply 16-bit numbers several times faster than 32-bit ones. The
+weights stay in 32 bits; the products are rounded: numeric. Proposed only where
+the layers' own products were measured faster on the device of the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes.target import Target, Undo, all_of
+
+KIND: Kind = "step"
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    if case.job.kind != "fit" or not case.measured.machine.tensor_cores:
+        return
+    if any(edit.fix == "mixed-precision" for edit in case.edits):
+        return
+    spared = sum(
+        max(0.0, each.as_is - each.half)
+        for each in case.measured.matmuls
+        if each.half is not None
+    )
+    if spared > 0:
+        yield Proposal(
+            Edit("mixed-precision", None, {"policy": "mixed_bfloat16"}),
+            "numeric",
+            case.job.where,
+            step_ms=max(case.measured.step.ceiling.value - spared, 0.0),
+        )
+
+
+def install(target: Target, edit: Edit) -> Undo:
+    """Layers compute in the policy's dtype from the next trace on. bfloat16 has
+    float32's range, so the loss needs no scaling."""
+    import keras
+
+    policy = keras.DTypePolicy(edit.args["policy"])
+    undo = []
+    for layer in target.model._flatten_layers():
+        if layer.dtype_policy.name == "float32":
+            undo.append(target.set(layer, dtype_policy=policy))
+    return all_of(undo)

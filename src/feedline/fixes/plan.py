@@ -1,0 +1,267 @@
+"""Which fixes to apply: the search, and what it found, as plain data.
+
+The search predicts before it tries, tries in the order of what is expected, and
+keeps only what was measured faster. A change can help only together with
+another, so what did not help alone is tried once more all together. Trying is
+somebody else's business: `attempt` is an experiment that says how it went, and in
+tests a table of planted truths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from feedline import fixes
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
+from feedline.job.loop import Experiment
+from feedline.job.pipeline import Pipeline
+from feedline.measure.measurement import Estimate
+from feedline.measure.predict import predict_step
+
+_WORTH_TRYING = 1.02
+_FEWEST_TOGETHER = 2
+_NO_LOSS = 1.005
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How trying some edits went. `gain` is None where it was not measured;
+    `grade` is what was found, which may be less than what was promised."""
+
+    kept: bool
+    grade: Grade
+    gain: Estimate | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One proposal: what was expected of it and what came of it."""
+
+    proposal: Proposal
+    predicted: float
+    outcome: Outcome
+
+    @property
+    def applied(self) -> bool:
+        return self.outcome.kept
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The edits to apply, in order, and all that was tried on the way."""
+
+    edits: tuple[Edit, ...] = ()
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def grade(self) -> Grade:
+        """The lowest of what is applied."""
+        applied = [trial.outcome.grade for trial in self.trials if trial.applied]
+        return max(applied, key=fixes.GRADES.index, default="exact")
+
+
+Attempt = Callable[[tuple[Edit, ...], tuple[Proposal, ...]], Experiment[Outcome]]
+"""Tries proposals on top of the edits that are already kept."""
+
+
+def search(
+    case: Case,
+    allowed: tuple[Grade, ...],
+    attempt: Attempt,
+    time_left: Callable[[], float],
+) -> Experiment[Plan]:
+    """Try one proposal after the other until none is expected to help; then those
+    that are expected to help together, and those that did not help alone."""
+    trials: list[Trial] = []
+    refused: list[Proposal] = []
+    failed: set[str] = set()
+    step_ms = case.measured.step.ceiling.value
+    while time_left() > 0:
+        open_ = [
+            (gain(case, step_ms, proposal), proposal)
+            for proposal in fixes.proposals(case, allowed)
+            if _key(proposal) not in failed
+        ]
+        worth = [pair for pair in open_ if pair[0] >= _WORTH_TRYING]
+        if worth:
+            predicted, best = max(worth, key=lambda pair: pair[0])
+            outcome = yield from attempt(case.edits, (best,))
+            trials.append(Trial(best, predicted, outcome))
+            if outcome.kept:
+                case, step_ms = advanced(case, step_ms, best)
+            else:
+                failed.add(_key(best))
+                if outcome.gain is not None:  # it works, it just did not help
+                    refused.append(best)
+            continue
+        joined = _needed(case, step_ms, [each for _, each in open_], allowed)
+        if joined is None:
+            break
+        outcome = yield from attempt(case.edits, joined.proposals)
+        for each in joined.proposals:
+            trials.append(Trial(each, joined.gain, outcome))
+            failed.add(_key(each))
+        if outcome.kept:
+            case, step_ms = joined.case, joined.step_ms
+    if len(refused) >= _FEWEST_TOGETHER and time_left() > 0:
+        case = yield from _together(case, step_ms, refused, allowed, trials, attempt)
+    return Plan(case.edits, tuple(trials))
+
+
+def _together(
+    case: Case,
+    step_ms: float,
+    refused: list[Proposal],
+    allowed: tuple[Grade, ...],
+    trials: list[Trial],
+    attempt: Attempt,
+) -> Experiment[Case]:
+    joined = _join(case, step_ms, refused, allowed)
+    if joined is None or joined.gain < _WORTH_TRYING:
+        return case
+    outcome = yield from attempt(case.edits, joined.proposals)
+    if not outcome.kept:
+        return case
+    for proposal in joined.proposals:
+        place = next(
+            i for i, each in enumerate(trials) if each.proposal.edit == proposal.edit
+        )
+        trials[place] = Trial(proposal, joined.gain, outcome)
+    return joined.case
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """Several proposals on top of each other: what is expected of them."""
+
+    proposals: tuple[Proposal, ...]
+    case: Case
+    step_ms: float
+    gain: float
+
+
+def _join(
+    case: Case, step_ms: float, wanted: list[Proposal], allowed: tuple[Grade, ...]
+) -> _Joined | None:
+    """Each is proposed anew on top of those before it, so that its costs are
+    theirs too; what does not go with them is left out. None where fewer than two
+    remain."""
+    before = expected_ms(case, step_ms)
+    joined: list[Proposal] = []
+    for proposal in wanted:
+        fresh = [p for p in fixes.proposals(case, allowed) if p.edit == proposal.edit]
+        try:
+            for each in fresh:
+                case, step_ms = advanced(case, step_ms, each)
+                joined.append(each)
+        except (CannotFix, FeedlineError):
+            continue
+    if len(joined) < _FEWEST_TOGETHER:
+        return None
+    after = max(expected_ms(case, step_ms), 1e-9)
+    return _Joined(tuple(joined), case, step_ms, before / after)
+
+
+def _needed(
+    case: Case, step_ms: float, wanted: list[Proposal], allowed: tuple[Grade, ...]
+) -> _Joined | None:
+    """Two parts that are equally slow hide each other: widening either alone gains
+    nothing. So where no proposal is expected to help by itself, all are looked at
+    together, and those taken out again without which it is as good."""
+    best = _join(case, step_ms, wanted, allowed)
+    if best is None or best.gain < _WORTH_TRYING:
+        return None
+    for proposal in wanted:
+        fewer = [each for each in best.proposals if each.edit != proposal.edit]
+        without = _join(case, step_ms, fewer, allowed)
+        if without is not None and without.gain >= best.gain / _NO_LOSS:
+            best = without
+    return best
+
+
+def _key(proposal: Proposal) -> str:
+    return json.dumps(proposal.edit.to_dict(), sort_keys=True)
+
+
+def advanced(case: Case, step_ms: float, proposal: Proposal) -> tuple[Case, float]:
+    """The case with one more edit, and its step alone."""
+    pipeline = fixes.apply(case.pipeline, [proposal.edit])
+    costs = proposal.costs if proposal.costs is not None else case.costs
+    if proposal.step_ms is not None:
+        step_ms *= proposal.step_ms / max(case.measured.step.ceiling.value, 1e-9)
+        case = replace(case, step_ms=step_ms)
+    edits = (*case.edits, proposal.edit)
+    return replace(case, pipeline=pipeline, costs=costs, edits=edits), step_ms
+
+
+def expected_ms(case: Case, step_ms: float) -> float:
+    """The step that the stage costs let expect. Its CPU time shrinks with it."""
+    measured = case.measured
+    ceiling = max(measured.step.ceiling.value, 1e-9)
+    cpu = (measured.step.cpu or 0.0) * min(1.0, step_ms / ceiling)
+    return predict_step(
+        case.costs, ceiling_ms=step_ms, step_cpu_ms=cpu, cores=measured.machine.cores
+    )
+
+
+def gain(case: Case, step_ms: float, proposal: Proposal) -> float:
+    """What this proposal is expected to make of the step: before over after.
+
+    The model's prediction of the job as it stands is scaled to what was observed,
+    so that its own error cancels; no prediction goes below the step alone.
+    """
+    before = expected_ms(case, step_ms)
+    costs = proposal.costs if proposal.costs is not None else case.costs
+    after_step = step_ms
+    if proposal.step_ms is not None:
+        after_step *= proposal.step_ms / max(case.measured.step.ceiling.value, 1e-9)
+    after = expected_ms(replace(case, costs=costs), after_step)
+    step = case.measured.step
+    if proposal.note == "epoch start" and step.epoch_start > 0:
+        after = min(after, before - step.epoch_start * before / step.observed.value)
+    return before / max(after, 1e-9)
+
+
+# ------------------------------------------------------------ a plan on disk
+
+
+def fingerprint(pipeline: Pipeline) -> str:
+    """Changes when the pipeline is no longer the one that a plan was made for:
+    its stages, their arguments, functions and elements."""
+    lines = []
+    order = {id(stage): place for place, stage in enumerate(pipeline.stages())}
+    for stage in pipeline.stages():
+        lines.append(
+            {
+                "op": stage.op,
+                "inputs": [order[id(upstream)] for upstream in stage.inputs],
+                "args": {name: _plain(value) for name, value in stage.args.items()},
+                "functions": [[f.name, dict(f.ops)] for f in stage.functions],
+                "spec": [[each.dtype, _plain(each.shape)] for each in stage.spec],
+            }
+        )
+    options = {name: _plain(value) for name, value in pipeline.options.items()}
+    text = json.dumps([lines, options], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """What can be told again in another run; of an object, its kind alone. Of long
+    lists (files) the length and a digest."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        items = [_plain(item) for item in value]
+        if len(items) <= 8:
+            return items
+        text = json.dumps(items, sort_keys=True, default=str)
+        return [len(items), hashlib.blake2b(text.encode(), digest_size=8).hexdigest()]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return type(value).__name__

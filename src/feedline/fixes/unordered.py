@@ -1,0 +1,57 @@
+"""A slow element no longer holds up those behind it
+
+`deterministic = False`: parallel stages hand on what is ready first. The order
+inside an epoch changes and differs from run to run: reordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from feedline.causes.look import tried
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.job.pipeline import Pipeline, Stage
+from feedline.measure.measurement import StageCost
+
+KIND: Kind = "pipeline"
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    parallel = [stage for stage in case.pipeline.stages() if _ordered(stage)]
+    measured = tried(case.measured, "input:unordered")
+    if not parallel or measured is None or measured.gain <= 0:
+        return
+    if not all(case.movable(stage) for stage in parallel):
+        return
+    share = measured.after.value / max(measured.before.value, 1e-9)
+    numbers = {stage.number for stage in parallel}
+    yield Proposal(
+        Edit("unordered"),
+        "reordered",
+        parallel[0].where,
+        tuple(_faster(cost, numbers, share) for cost in case.costs),
+    )
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
+    while insisting := [s for s in pipeline.stages() if _insists(s)]:
+        stage = insisting[0]
+        args = {**stage.args, "deterministic": False}
+        pipeline = pipeline.swap(stage, replace(stage, args=args))
+    return replace(pipeline, options={**pipeline.options, "deterministic": False})
+
+
+def _ordered(stage: Stage) -> bool:
+    parallel = stage.args.get("num_parallel_calls") not in (None, 0, 1)
+    return parallel and stage.args.get("deterministic") is not False
+
+
+def _insists(stage: Stage) -> bool:
+    return _ordered(stage) and bool(stage.args.get("deterministic"))
+
+
+def _faster(cost: StageCost, numbers: set[int], share: float) -> StageCost:
+    if cost.index not in numbers:
+        return cost
+    return replace(cost, ms_per_batch=cost.ms_per_batch * share)

@@ -1,0 +1,76 @@
+"""The user's Python runs in processes of its own
+
+`py_function`, `numpy_function`, `from_generator` and `PyDataset` run Python, and
+one interpreter runs one thread of it at a time, however many there are. Worker
+processes have an interpreter each. The elements keep their order: exact. That the
+function gives the same result for the same element cannot be seen from outside;
+where its code shows that it keeps a state, the fix is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from feedline.causes.look import is_python
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.job.pipeline import Pipeline, Stage
+
+KIND: Kind = "pipeline"
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    cores = case.measured.machine.cores
+    for stage in case.pipeline.stages():
+        cost = case.cost(stage)
+        if cost is None or stage.op not in ("map", "from_generator"):
+            continue
+        if not is_python(stage) or stage.random or not case.movable(stage):
+            continue
+        workers = cores if stage.op == "map" else 1
+        wide = replace(cost, asynchronous=True, parallelism=workers)
+        yield Proposal(
+            Edit("worker-processes", stage.number, {"workers": workers}),
+            "exact",
+            stage.where,
+            tuple(wide if each is cost else each for each in case.costs),
+        )
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    stage = find(pipeline, edit.stage)
+    if not stage.python or stage.handle is None:
+        raise CannotFix(f"{stage.label()} runs no Python of the user's")
+    moved = _moved(stage, int(edit.args["workers"]))
+    if moved.purity.pure is False:
+        raise CannotFix(f"{stage.label()} keeps a state: {moved.purity.reasons}")
+    if stage.op == "from_generator":
+        return pipeline.swap(stage, replace(moved.stage(), number=stage.number))
+    args = {
+        **stage.args,
+        "func": moved.func,
+        "num_parallel_calls": moved.calls,
+        "deterministic": True,
+    }
+    return pipeline.swap(stage, replace(stage, args=args))
+
+
+def _moved(stage: Stage, workers: int) -> Any:
+    """The processes of one stage are started once, however often the edit is
+    applied; they end with this one."""
+    from feedline.job.workers.function import parallel_python_map
+    from feedline.job.workers.generator import generator_ahead
+
+    key = id(stage.handle.dataset)
+    if key not in _MOVED:
+        made = (
+            generator_ahead(stage)
+            if stage.op == "from_generator"
+            else parallel_python_map(stage, workers)
+        )
+        _MOVED[key] = (stage.handle.dataset, made)
+    return _MOVED[key][1]
+
+
+_MOVED: dict[int, tuple[Any, Any]] = {}

@@ -1,0 +1,28 @@
+"""Refusals: the job goes on without the fix."""
+
+from __future__ import annotations
+
+from feedline.errors import FeedlineError
+
+
+class CannotFix(FeedlineError):
+    """A fix that cannot be made here; the message says why."""
+
+
+class StoreFull(CannotFix):
+    """The elements do not fit: into the limit of the store, or onto the disk."""
+
+    def __init__(self, needs: int, has: int, folder: object) -> None:
+        super().__init__(
+            f"the disk cache in {folder} needs {needs:,} bytes and has {has:,}. Free "
+            "some space, or set FEEDLINE_CACHE to a folder on a larger disk."
+        )
+        self.needs = needs
+        self.has = has
+
+
+class FillCancelled(CannotFix):
+    """Whoever asked for the elements to be kept does not want them any more."""
+
+    def __init__(self) -> None:
+        super().__init__("filling the disk cache was cancelled; nothing was kept")

@@ -1,0 +1,165 @@
+"""One function per fix: the plan's change made in the user's source.
+
+Each is given the call that it is about and raises `CannotEdit` where the change
+cannot be made there as an edit; then a comment says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from feedline.report.patches import arguments, chains, models
+from feedline.report.patches.document import CannotEdit, Document
+from feedline.report.patches.find import find
+from feedline.report.patches.names import autotune
+from feedline.report.patches.places import Place
+from feedline.report.patches.predicates import may_stand_before
+from feedline.report.patches.tree import Call, Tree
+
+_BY_HAND = ""  # the comment itself says why
+_OF_MODEL = (
+    "compile-step",
+    "jit-compile",
+    "row-sparse-embedding",
+    "steps-per-execution",
+)
+
+
+def locate(tree: Tree, place: Place, together: int) -> Call:
+    """The call that the edit is about."""
+    if place.edit.fix in _OF_MODEL:
+        return models.compile_call(tree, place)
+    if place.edit.fix not in _EDITS:
+        raise CannotEdit(_BY_HAND)
+    return find(tree, place, together)
+
+
+def edit(document: Document, place: Place, call: Call) -> None:
+    _EDITS[place.edit.fix](document, place, call)
+
+
+def _parallel(document: Document, place: Place, call: Call) -> None:
+    if place.edit.args.get("split"):
+        raise CannotEdit(_BY_HAND)
+    tune = autotune(document.tree, call.node)
+    arguments.put(document, call, "num_parallel_calls", tune)
+
+
+def _interleave(document: Document, place: Place, call: Call) -> None:
+    names = {"turns": "num_parallel_calls", "mixed": "num_parallel_reads"}
+    name = names.get(str(place.edit.args.get("way")))
+    if name is None or name not in arguments.PARAMETERS.get(call.name, ()):
+        raise CannotEdit(_BY_HAND)
+    arguments.put(document, call, name, autotune(document.tree, call.node))
+
+
+def _unordered(document: Document, _: Place, call: Call) -> None:
+    if "deterministic" not in arguments.PARAMETERS.get(call.name, ()):
+        raise CannotEdit(_BY_HAND)
+    if arguments.argument(call, "num_parallel_calls") is None:
+        raise CannotEdit("it does not run in parallel by an argument of its own")
+    arguments.put(document, call, "deterministic", "False")
+
+
+def _prefetch(document: Document, _: Place, call: Call) -> None:
+    call = chains.end_of(document, call)
+    if call.name != "prefetch":
+        chains.append(document, call, "prefetch", autotune(document.tree, call.node))
+
+
+def _cache(document: Document, place: Place, call: Call) -> None:
+    if place.edit.args.get("on_disk"):
+        raise CannotEdit(_BY_HAND)
+    chains.append(document, call, "cache")
+
+
+def _vectorize(document: Document, place: Place, call: Call) -> None:
+    if not place.edit.args.get("as_is"):
+        raise CannotEdit(_BY_HAND)
+    batch = chains.following(document.tree, call)
+    if batch is None or batch.name != "batch":
+        raise CannotEdit("no batch follows it in the same chain")
+    document.marks["moved"] = call.at
+    chains.move_up(document, batch)
+    moved = document.tree.call_at(document.marks.pop("moved"))
+    if moved is not None:
+        _parallel(document, place, moved)
+
+
+def _shuffle_ids(document: Document, place: Place, call: Call) -> None:
+    passes = ("map", "prefetch", "with_options", "assert_cardinality")
+    _move_before(document, call, lambda before: before.name in passes, place.over)
+
+
+def _filter_first(document: Document, _: Place, call: Call) -> None:
+    def may_pass(before: Call) -> bool:
+        now = chains.following(document.tree, before)
+        return (
+            before.name == "map"
+            and now is not None
+            and may_stand_before(document.tree, now, before)
+        )
+
+    _move_before(document, call, may_pass, most=1)
+
+
+def _move_before(
+    document: Document, call: Call, may_pass: Callable[[Call], bool], most: int
+) -> None:
+    """As far up as it may, over `most` links, and over a map at least."""
+    document.marks["moved"] = call.at
+    passed: list[str] = []
+    while len(passed) < most:
+        now = document.tree.call_at(document.marks["moved"])
+        before = now and chains.preceding(document.tree, now)
+        if now is None or before is None or not may_pass(before):
+            break
+        chains.move_up(document, now)
+        passed.append(before.name)
+    del document.marks["moved"]
+    if "map" not in passed:
+        raise CannotEdit("the map before it is not in the same chain, or not the same")
+
+
+def _compile_step(document: Document, _: Place, call: Call) -> None:
+    if arguments.argument(call, "run_eagerly") is not None:
+        arguments.put(document, call, "run_eagerly", "False")
+        return
+    receiver = "" if call.receiver is None else document.tree.code(call.receiver)
+    if not models.set_attribute(document, receiver, "run_eagerly", "False"):
+        raise CannotEdit("run_eagerly is not set in this file")
+
+
+def _compiled(document: Document, call: Call, name: str, value: str) -> None:
+    models.check_own_compile(document.tree, name)
+    arguments.put(document, call, name, value)
+
+
+def _steps(document: Document, place: Place, call: Call) -> None:
+    steps = int(place.edit.args["steps"])
+    _compiled(document, call, "steps_per_execution", str(steps))
+
+
+def _jit(document: Document, _: Place, call: Call) -> None:
+    _compiled(document, call, "jit_compile", "True")
+
+
+def _row_sparse(document: Document, place: Place, call: Call) -> None:
+    models.after_compile(document, call, lazy=bool(place.edit.args.get("lazy")))
+
+
+_EDITS: dict[str, Callable[[Document, Place, Call], None]] = {
+    "parallel-map": _parallel,
+    "parallel-batch": _parallel,
+    "interleave": _interleave,
+    "unordered": _unordered,
+    "prefetch": _prefetch,
+    "cache": _cache,
+    "vectorize-map": _vectorize,
+    "shuffle-ids": _shuffle_ids,
+    "filter-first": _filter_first,
+    "compile-step": _compile_step,
+    "steps-per-execution": _steps,
+    "jit-compile": _jit,
+    "row-sparse-embedding": _row_sparse,
+}

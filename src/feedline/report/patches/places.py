@@ -1,0 +1,181 @@
+"""Where in the user's source an edit belongs: `Place`, and `places`, which makes
+them from a pipeline. Plain data, so that a saved plan can hold it; nothing here
+reads a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from feedline.fixes.fix import Edit
+from feedline.job.pipeline import Pipeline, Stage, Where
+
+_STEP = (
+    "compile-step",
+    "jit-compile",
+    "mixed-precision",
+    "row-sparse-embedding",
+    "steps-per-execution",
+)
+_SHUFFLE_PASSES = ("prefetch", "with_options", "assert_cardinality")
+_SERIAL = (None, 0, 1)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One line that an edit is about.
+
+    `op` is the stage's op, `fit` or `compile` for an edit of the step, empty where
+    only the line is known. One line can make several stages of a kind: this is
+    number `nth` of the `of` that the line made, `alike` of them with this label.
+    `over` is how many stages a moved one may move before. `code` is the line as it
+    was when the job ran: where it now reads otherwise, the file has changed and is
+    left alone.
+    """
+
+    edit: Edit
+    file: str
+    line: int
+    op: str
+    label: str = ""
+    nth: int = 0
+    of: int = 1
+    alike: int = 1
+    over: int = 1
+    code: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "edit": self.edit.to_dict(),
+            "file": self.file,
+            "line": self.line,
+            "op": self.op,
+            "label": self.label,
+            "nth": self.nth,
+            "of": self.of,
+            "alike": self.alike,
+            "over": self.over,
+            "code": self.code,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Place:
+        """Raises KeyError, TypeError or ValueError where `data` is no place."""
+        edit = data["edit"]
+        stage = edit["stage"]
+        return cls(
+            Edit(
+                str(edit["fix"]),
+                None if stage is None else int(stage),
+                dict(edit["args"]),
+            ),
+            str(data["file"]),
+            int(data["line"]),
+            str(data["op"]),
+            str(data.get("label", "")),
+            int(data.get("nth", 0)),
+            int(data.get("of", 1)),
+            int(data.get("alike", 1)),
+            int(data.get("over", 1)),
+            str(data.get("code", "")),
+        )
+
+
+def places(
+    pipeline: Pipeline, edits: Sequence[Edit], loop: Where | None
+) -> tuple[Place, ...]:
+    """The places of these edits. `pipeline` is the job's own, numbered, with none
+    of them applied; `loop` is the line of its training loop. To be called where
+    the job runs: file names may be relative to its directory. What no line of the
+    user's made, and no loop can stand for, has no place."""
+    return tuple(
+        place
+        for edit in edits
+        for place in _places_of(pipeline, edit, edits, loop)
+        if place is not None
+    )
+
+
+def _places_of(
+    pipeline: Pipeline, edit: Edit, edits: Sequence[Edit], loop: Where | None
+) -> Iterator[Place | None]:
+    if edit.fix in _STEP:
+        yield _at(edit, loop, "fit", "fit()")
+        return
+    if edit.fix == "prefetch":
+        stages = [pipeline.root]
+    elif edit.fix == "unordered":
+        stages = [stage for stage in pipeline.stages() if _ordered(stage, edits)]
+    else:
+        stages = [s for s in pipeline.stages() if s.number == edit.stage is not None]
+    known = [stage for stage in stages if stage.where is not None]
+    if not known:
+        yield _at(edit, loop, "", stages[0].label() if stages else "the pipeline")
+    for stage in known:
+        yield _of_stage(pipeline, edit, stage)
+
+
+def _of_stage(pipeline: Pipeline, edit: Edit, stage: Stage) -> Place | None:
+    same = [
+        other
+        for other in pipeline.stages()
+        if other.op == stage.op
+        and other.where is not None
+        and stage.where is not None
+        and (other.where.file, other.where.line) == (stage.where.file, stage.where.line)
+    ]
+    nth = next(n for n, other in enumerate(same) if other is stage)
+    return _at(
+        edit,
+        stage.where,
+        stage.op,
+        stage.label(),
+        nth=nth,
+        of=len(same),
+        alike=sum(other.label() == stage.label() for other in same),
+        over=_over(stage) if edit.fix == "shuffle-ids" else 1,
+    )
+
+
+def _at(
+    edit: Edit, where: Where | None, op: str, label: str, **counts: int
+) -> Place | None:
+    if where is None:
+        return None
+    file = os.path.abspath(where.file)
+    return Place(edit, file, where.line, op, label, code=where.code, **counts)
+
+
+def _ordered(stage: Stage, edits: Sequence[Edit]) -> bool:
+    """Will it run in parallel and keep the order, once the other edits are made?"""
+    if stage.args.get("deterministic") is False:
+        return False
+    made = any(
+        edit.stage == stage.number and not edit.args.get("split")
+        for edit in edits
+        if edit.fix in ("parallel-map", "parallel-batch", "interleave")
+    )
+    parallel = ("num_parallel_calls", "num_parallel_reads")
+    return made or any(stage.args.get(name) not in _SERIAL for name in parallel)
+
+
+def _over(shuffle: Stage) -> int:
+    """The stages that a shuffle moves before: as `rewrite.passes.shuffle_first`."""
+    count = last_map = 0
+    stage = shuffle
+    while len(stage.inputs) == 1:
+        stage = stage.inputs[0]
+        if stage.op == "map":
+            clean = stage.functions and not any(
+                f.python or f.random or f.stateful for f in stage.functions
+            )
+            if not clean or stage.args.get("deterministic") is False:
+                break
+            last_map = count + 1
+        elif stage.op not in _SHUFFLE_PASSES:
+            break
+        count += 1
+    return max(1, last_map)

@@ -1,0 +1,406 @@
+"""The process in which the user's script runs under `feedline run`.
+
+Three roads, by what the script turns out to be:
+
+- `Model.fit` on data that can be read twice: just before its first step the job is
+  measured and cured on a copy, everything is put back, the proved edits are
+  applied, and the script goes on to its end.
+- Any other loop, or data made by the user's Python: nobody can put back all that
+  such a loop changes. So this run becomes a rehearsal: measured where it stands,
+  then stopped; the script is started again from clean with the plan.
+- A plan is given (by the rehearsal, or from a file): it is applied, nothing is
+  measured.
+
+Whatever fails here costs the fixes, not the script.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from feedline.child import Examination
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Edit, grades
+from feedline.fixes.plan import fingerprint
+from feedline.fixes.saved import SavedPlan
+from feedline.job import capture
+from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
+from feedline.job.pipeline import Pipeline, Where
+from feedline.measure.measurement import Measurement
+
+log = logging.getLogger(__name__)
+
+_LEAST_SECONDS = 2.0
+_LEAST_BUDGET = 12.0
+_EXAMINING = 0.5
+
+
+class Trained:
+    """What went on with the fixes: steps and seconds."""
+
+    def __init__(self, model: Any, undo: Callable[[], None]) -> None:
+        self.undo = undo
+        self.model = model
+        self.began = time.perf_counter()
+        self.first = self._iterations()
+
+    def _iterations(self) -> int:
+        return int(self.model.optimizer.iterations.numpy())
+
+    def so_far(self) -> tuple[int, float]:
+        return self._iterations() - self.first, time.perf_counter() - self.began
+
+
+class Runner(Examination):
+    """`order["plan"]` is a plan to apply, `order["rehearse"]` says to make one
+    and stop; without either it is made and applied on the way."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        super().__init__(order)
+        self.allowed = grades(order["allow"])
+        self.given = SavedPlan.from_dict(order["plan"]) if order["plan"] else None
+        self.made: SavedPlan | None = None
+        self.steps = 0
+        self.training_s = 0.0
+        self.measuring_s = 0.0
+        self._training: dict[int, Trained] = {}
+        self._tuned: dict[int, tuple[Any, Any]] = {}
+        self._plans: dict[str, tuple[Edit, ...]] = {}
+        self._refused = False
+        self.watch.before_fit = self._guarded(self.before_fit)
+        self.watch.after_fit = self._guarded(self.after_fit)
+        if self.given is not None:
+            self.watch.instead = self.instead
+
+    def run(self) -> int:
+        self.sampler.start()
+        try:
+            code = capture.run(
+                self.order["target"], module=self.order["module"], watch=self.watch
+            )
+        except FeedlineError as error:
+            self._conclude({"refused": str(error)})
+            return error.exit_code
+        finally:
+            self.sampler.stop()
+        if os.getpid() == self._process and not self.outcome:
+            self._conclude(self._came_to())
+        return code
+
+    def _came_to(self) -> dict[str, Any]:
+        plan = self.made or self.given
+        return {
+            "plan": plan.to_dict() if plan else None,
+            "applied": bool(self.steps or self._tuned),
+            "steps": self.steps,
+            "training_s": self.training_s,
+            "measuring_s": self.measuring_s,
+            "seen": self._seen()["seen"],
+            "loops": len(self.watch.loops),
+        }
+
+    def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
+        """What fails in us is told in one line; the script goes on."""
+
+        def guarded(*args: Any) -> None:
+            try:
+                method(*args)
+            except Exception as error:
+                log.info("failed", exc_info=True)
+                text = " ".join(str(error).split())[:300]
+                self.say(
+                    f"the job goes on unfixed: {type(error).__name__}: {text}"
+                    if not isinstance(error, FeedlineError | CannotFix)
+                    else f"the job goes on unfixed: {text}"
+                )
+                if self.order.get("debug"):
+                    traceback.print_exc()
+
+        return guarded
+
+    def say(self, text: str) -> None:
+        print(f"feedline: {text}", file=sys.stderr, flush=True)
+
+    # ------------------------------------------------------------------- fit
+
+    def before_fit(self, loop: Any, epochs: Any) -> None:
+        """Just before the first step of a fit."""
+        import tensorflow as tf
+
+        if not isinstance(loop.source, tf.data.Dataset) or not self._is_wanted():
+            return
+        with self.watch.pause():
+            pipeline = self._pipeline(loop.source)
+            if pipeline is None:
+                return
+            edits = self._edits_for(loop, pipeline)
+            if edits is None:
+                if self._needs_rehearsal(pipeline):
+                    return  # `on_warm` will see to it
+                edits = self._tune(loop, pipeline)
+            self._apply(loop, epochs, edits)
+
+    def _is_wanted(self) -> bool:
+        wanted = self.order["loop"]
+        return wanted is None or len(self.watch.loops) + 1 == wanted
+
+    def _pipeline(self, dataset: Any) -> Pipeline | None:
+        from feedline.job.read import read
+
+        try:
+            return read(dataset).numbered()
+        except FeedlineError:
+            return None
+
+    def _needs_rehearsal(self, pipeline: Pipeline) -> bool:
+        python = any(stage.python for stage in pipeline.stages())
+        return bool(self.order["rehearse"]) or python or not pipeline.rereadable
+
+    def _edits_for(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...] | None:
+        """The edits that are known for this job; None where it is to be measured."""
+        mark = fingerprint(pipeline)
+        if self.given is None:
+            return self._plans.get(f"{loop.where} {mark}")
+        if str(loop.where) != self.given.where and self.given.where:
+            return ()
+        if mark != self.given.pipeline:
+            self._refuse(loop.where)
+            return ()
+        return self.given.edits
+
+    def _refuse(self, where: Where | None) -> None:
+        if not self._refused:
+            self._refused = True
+            self.say(
+                f"the pipeline of the loop at {where} is not the one that the plan was "
+                "made for; the job goes on unfixed. Remove the plan's file to measure "
+                "anew"
+            )
+
+    def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
+        from feedline.job.snapshot import nbytes, variables_of
+        from feedline.measure.machine import memory
+        from feedline.tuning import examine_and_cure, stages_in_use
+
+        if nbytes(variables_of(loop.model)) > memory()[1] / 4:
+            raise FeedlineError("a copy of the model's variables would not fit")
+        self.sampler.stop()
+        seconds = self.order["seconds"]
+        self.say(f"training found at {loop.where}; measuring, at most {seconds:g} s")
+        began = time.perf_counter()
+        facts = _facts_of(loop)
+        found = examine_and_cure(
+            loop.model,
+            loop.source,
+            self.allowed,
+            seconds,
+            where=loop.where,
+            facts=facts,
+            used=stages_in_use(pipeline, list(self.watch.read_already)),
+            say=self.say,
+        )
+        self.measuring_s += time.perf_counter() - began
+        job = replace(found.job, callbacks=loop.callbacks)
+        edits = found.cured.edits
+        self._plans[f"{loop.where} {fingerprint(pipeline)}"] = edits
+        self.made = SavedPlan(
+            str(loop.where),
+            fingerprint(pipeline),
+            edits,
+            self._told(loop, job, found.measured, found.cured),
+            self._places(pipeline, edits, loop),
+        )
+        self._keep()
+        self.say(
+            "applying " + ", ".join(edit.fix for edit in edits)
+            if edits
+            else "nothing that is allowed was measured faster; the job is as it was"
+        )
+        return edits
+
+    def _places(
+        self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
+    ) -> tuple[dict[str, Any], ...]:
+        """Where in the source the edits belong, for `--patch`."""
+        from feedline.report.patches.places import places
+
+        return tuple(each.to_dict() for each in places(pipeline, edits, loop.where))
+
+    def _told(self, loop: Any, job: Any, measured: Measurement, cured: Any) -> Any:
+        from feedline import __version__, causes, fixes
+        from feedline.report.build import make
+        from feedline.report.json import to_json
+
+        measured = replace(measured, run=self._run_times(loop, job, measured))
+        report = make(
+            job,
+            measured,
+            causes.diagnose(job, measured),
+            {name: cause.title for name, cause in causes.all().items()},
+            script=self.order["target"][0],
+            version=__version__,
+            seconds=self.clock.now() - self.began,
+            cured=cured,
+            cures={name: fix.title for name, fix in fixes.all().items()},
+        )
+        return json.loads(to_json(report))
+
+    def _apply(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
+        from feedline import fixes
+        from feedline.cure import install, step_edits
+        from feedline.fixes.target import Target
+
+        if not edits:
+            return
+        undo: Callable[[], None] = lambda: None  # noqa: E731
+        steps = step_edits(edits)
+        if steps:
+            target = Target(loop.model, epochs, self._pipeline(loop.source))
+            undo = install(target, steps)
+        if any(fixes.all()[edit.fix].apply is not None for edit in edits):
+            self._swap(loop, epochs, edits)
+        self._training[id(loop)] = Trained(loop.model, undo)
+
+    def _swap(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
+        """Let Keras read the tuned dataset."""
+        tuned = self._tuned_for(loop.source, edits)
+        strategy = loop.model.distribute_strategy
+        distributed = strategy.experimental_distribute_dataset(tuned)
+        if loop.strategy is not None:
+            # Keras has taken one batch already, to see what it looks like: the
+            # shuffles of the new dataset must have gone as far.
+            next(iter(distributed))
+        epochs._distributed_dataset = distributed
+        loop.dataset = distributed
+
+    def _tuned_for(self, dataset: Any, edits: tuple[Edit, ...]) -> Any:
+        """One tuned dataset for each of the script's, however often it is read:
+        its shuffles go on from epoch to epoch as the script's would."""
+        from feedline.tuning import tuned_dataset
+
+        if id(dataset) not in self._tuned:
+            self._tuned[id(dataset)] = (dataset, tuned_dataset(dataset, edits))
+        return self._tuned[id(dataset)][1]
+
+    def after_fit(self, loop: Any) -> None:
+        training = self._training.pop(id(loop), None)
+        if training is not None:
+            steps, seconds = training.so_far()
+            self.steps += steps
+            self.training_s += seconds
+            training.undo()
+
+    # ------------------------------------------------------- a loop of the user's
+
+    def instead(self, dataset: Any, where: Where | None) -> Any:
+        """What this loop of the script's reads, with the plan applied."""
+        plan = self.given
+        if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
+            return dataset
+        if getattr(dataset, "_feedline_tuned", False) or not plan.edits:
+            return dataset
+        if id(dataset) in self._tuned:
+            return self._tuned[id(dataset)][1]
+        tuned = dataset
+        with self.watch.pause():
+            try:
+                pipeline = self._pipeline(dataset)
+                if pipeline is not None and fingerprint(pipeline) == plan.pipeline:
+                    tuned = self._tuned_for(dataset, plan.edits)
+                else:
+                    self._refuse(where)
+            except Exception as error:
+                self.say(f"the job goes on unfixed: {error}")
+            self._tuned[id(dataset)] = (dataset, tuned)
+        return tuned
+
+    def on_warm(self, loop: Any) -> None:
+        """A loop that was not cured at its start: rehearse, then stop."""
+        if id(loop) in self._training or self.given is not None or self.made:
+            return
+        pipeline = self._pipeline(loop.source) if loop.source is not None else None
+        if pipeline is None or not pipeline.rereadable:
+            self.say(
+                f"the input of the loop at {loop.where} cannot be read twice; the job "
+                "goes on unfixed"
+            )
+            return
+        self.sampler.stop()
+        seconds = self.order["seconds"]
+        self.say(f"training found at {loop.where}; measuring, at most {seconds:g} s")
+        self.watch.before_fit = self.watch.after_fit = None
+
+        def experiment() -> Any:
+            try:
+                yield from self._rehearse(loop, pipeline, seconds)
+            except InputFailed:
+                raise
+            except LoopEnded:
+                self._conclude({"rehearsed": self._empty(loop, pipeline)})
+            except Exception:
+                self._conclude(
+                    {
+                        "rehearsed": self._empty(loop, pipeline),
+                        "failed": traceback.format_exc(),
+                    }
+                )
+
+        if loop.kind == "loop":
+            loop.start(experiment(), finish=self._stop)
+            return
+        drive(experiment(), loop.execute)
+        self._stop(None)
+
+    def _rehearse(
+        self, loop: Any, pipeline: Pipeline, seconds: float
+    ) -> Experiment[None]:
+        from feedline.cure import Cure
+        from feedline.measure.examine import Examiner
+
+        examiner = Examiner(
+            loop, self.watch, self.clock, _EXAMINING * seconds, say=self.say
+        )
+        job, measured = yield from examiner.examine()
+        cure = Cure(
+            loop, self.clock, (1 - _EXAMINING) * seconds, self.allowed, say=self.say
+        )
+        cured = yield from cure.search(job, measured)
+        told = self._told(loop, job, measured, cured)
+        plan = SavedPlan(
+            str(loop.where),
+            fingerprint(pipeline),
+            cured.edits,
+            told,
+            self._places(pipeline, cured.edits, loop),
+        )
+        self._conclude({"rehearsed": plan.to_dict()})
+
+    def _empty(self, loop: Any, pipeline: Pipeline) -> dict[str, Any]:
+        return SavedPlan(str(loop.where), fingerprint(pipeline)).to_dict()
+
+    def _keep(self) -> None:
+        """The plan is worth keeping even if the script comes to a bad end."""
+        if self.made is not None:
+            path = Path(self.order["outcome"]).with_suffix(".plan")
+            path.write_text(json.dumps(self.made.to_dict()))
+
+
+def _facts_of(loop: Any) -> Callable[[Any], None]:
+    """What the copy of a loop cannot know by itself."""
+
+    def tell(copy: Any) -> None:
+        copy.epochs = loop.epochs
+        copy.restarts = loop.restarts
+        copy.callbacks = loop.callbacks
+        copy.steps_per_epoch = loop.steps_per_epoch or copy.steps_per_epoch
+
+    return tell

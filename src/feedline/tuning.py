@@ -1,0 +1,144 @@
+"""Tuning inside the user's own process: `feedline.tune`, and `fit` under
+`feedline run`.
+
+The job is copied, measured and cured on the copy; every variable and every source
+of random numbers is put back; then the proved edits are applied to the job's own
+pipeline and model, before its first step.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tensorflow as tf
+
+from feedline import causes, fixes
+from feedline.causes.finding import Finding
+from feedline.cure import Cure, install, step_edits
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import Edit, Grade
+from feedline.fixes.target import Target
+from feedline.inprocess import bench, check, ended, watched
+from feedline.job.job import Job
+from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
+from feedline.job.loops import CallLoop
+from feedline.job.pipeline import Pipeline, Where
+from feedline.job.read import read
+from feedline.job.rebuild import rebuild
+from feedline.job.source import here, where_of
+from feedline.measure.clock import SystemClock
+from feedline.measure.examine import Examiner
+from feedline.measure.measurement import Measurement, RunTimes
+from feedline.prove.proof import Cured
+
+log = logging.getLogger(__name__)
+
+_EXAMINING = 0.5
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All that was found out about one job."""
+
+    job: Job
+    measured: Measurement
+    findings: tuple[Finding, ...]
+    cured: Cured
+
+
+def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -> Any:
+    """The tuned dataset. Whatever fails costs the tuning, not the dataset."""
+    check(model, dataset, "feedline.tune")
+    if getattr(dataset, "_feedline_tuned", False):
+        return dataset
+    try:
+        found = examine_and_cure(
+            model, dataset, allowed, seconds, where=where_of(here(2))
+        )
+        tuned = tuned_dataset(dataset, found.cured.edits)
+        edits = step_edits(found.cured.edits)
+        if edits and model is not None:
+            install(Target(model, pipeline=read(dataset).numbered()), edits)
+    except Exception as error:
+        warnings.warn(
+            f"feedline.tune leaves the dataset as it is: {error}", stacklevel=3
+        )
+        log.info("tuning failed", exc_info=True)
+        return dataset
+    log.info(
+        "tuned: %s", ", ".join(edit.fix for edit in found.cured.edits) or "nothing"
+    )
+    return tuned
+
+
+def examine_and_cure(
+    model: Any,
+    dataset: Any,
+    allowed: tuple[Grade, ...],
+    seconds: float,
+    *,
+    where: Where | None = None,
+    facts: Callable[[CallLoop], None] = lambda _: None,
+    used: frozenset[int] = frozenset(),
+    say: Callable[[str], None] = lambda _: None,
+) -> Tuning:
+    """`facts` may tell the copied loop what is known of the job's own."""
+    clock = SystemClock()
+    pipeline = read(dataset)
+    if not pipeline.rereadable:
+        raise FeedlineError(
+            "this dataset may not be read twice (a generator, a pipe, a service), so "
+            "no experiment can be made with it; it is left as it is"
+        )
+    with bench(model, dataset, clock, where) as loop:
+        facts(loop)
+        cure = Cure(
+            loop, clock, (1 - _EXAMINING) * seconds, allowed, say=say, used=used
+        )
+
+        def experiment() -> Experiment[tuple[Job, Measurement, Cured]]:
+            examiner = Examiner(
+                loop, watched(loop, clock), clock, _EXAMINING * seconds, say=say
+            )
+            job, measured = yield from examiner.examine()
+            cured = yield from cure.search(job, measured)
+            return job, measured, cured
+
+        try:
+            job, measured, cured = drive(experiment(), loop.execute)
+        except (InputFailed, LoopEnded, StopIteration, tf.errors.OutOfRangeError) as e:
+            raise ended(e) from None
+    measured = replace(measured, run=RunTimes(trace_s=loop.first_step_seconds))
+    return Tuning(job, measured, causes.diagnose(job, measured), cured)
+
+
+def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:
+    """The dataset with the edits of its pipeline. What is not touched stays the
+    very same object, with its caches and the state of its shuffles."""
+    pipeline = fixes.apply(read(dataset).numbered(), edits)
+    tuned = rebuild(pipeline)
+    tuned._feedline_tuned = True
+    return tuned
+
+
+def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]:
+    """Numbers of the stages that keep a state and belong to a dataset that was
+    read from already: to make them again would start that state anew."""
+    from feedline.job.datasets.table import OPS
+
+    known = {
+        id(stage.handle.dataset)
+        for dataset in read_already
+        for stage in read(dataset).stages()
+    }
+    return frozenset(
+        stage.number
+        for stage in pipeline.numbered().stages()
+        if stage.op in OPS
+        and OPS[stage.op].keeps_state
+        and id(stage.handle.dataset) in known
+    )
