@@ -115,4 +115,5 @@ def _reader_ahead(stage: Stage) -> Stage:
         args={"func": read, **_ahead()},
         spec=stage.spec,
         where=stage.where,
+        number=stage.number,
     )

@@ -168,9 +168,17 @@ def differ(one: Any, two: Any, *, values: bool = True) -> str:
             return f"rank {b.shape.rank}, not {a.shape.rank}"
         if a.dtype == tf.variant or not values:
             continue
-        if not _same_bits(np.asarray(a), np.asarray(b)):
+        if not _same_bits(_array(a), _array(b)):
             return f"other values in a {a.dtype.name} tensor of shape {a.shape}"
     return ""
+
+
+def _array(tensor: Any) -> Any:
+    """By way of `numpy()`: a scalar of bfloat16 has no other. Text stays objects,
+    or NumPy would drop zeros at its end."""
+    return np.asarray(
+        tensor.numpy(), dtype=object if tensor.dtype == tf.string else None
+    )
 
 
 def _same_bits(one: Any, two: Any) -> bool:
@@ -185,7 +193,7 @@ def digest(element: Any) -> bytes:
     for part in tf.nest.flatten(element, expand_composites=True):
         if part.dtype == tf.variant:
             continue
-        array = np.asarray(part)
+        array = _array(part)
         total.update(f"{part.dtype.name}{array.shape}".encode())
         if array.dtype == object:
             for text in array.ravel():

@@ -22,7 +22,7 @@ from feedline.errors import FeedlineError
 from feedline.job.source import is_library
 from feedline.report.patches import comments, lines
 from feedline.report.patches.document import CannotEdit, CannotRead, Document
-from feedline.report.patches.edits import edit, locate
+from feedline.report.patches.edits import NEEDS_ALL, edit, locate
 from feedline.report.patches.find import count
 from feedline.report.patches.names import autotune_at
 from feedline.report.patches.places import Place, places
@@ -138,13 +138,12 @@ def _read(file: str) -> bytes:
 def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
     """The file with what can be done, and what became of each place."""
     document = Document(raw)
+    document.whole = any(place.edit.fix in NEEDS_ALL for place in places)
+    for number, place in enumerate(places):
+        document.marks["line", number] = _line(document, place)
     refused: dict[int, str] = {}
     # All calls are found before anything is changed: line numbers are the job's.
     for number, place in enumerate(places):
-        _check_line(document, place)
-        start = lines.starts(document.text)[place.line - 1]
-        indent = lines.indent(lines.get(document.text, place.line))
-        document.marks["line", number] = start + len(indent)
         try:
             call = locate(document.tree, place, count(places, place))
             document.marks["call", number] = call.at
@@ -159,11 +158,14 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
     return document.result(), outcomes
 
 
-def _check_line(document: Document, place: Place) -> None:
-    line = lines.get(document.text, place.line).decode("utf-8").strip()
-    missing = place.line < 1 or place.line > len(lines.starts(document.text))
-    if missing or (place.code and line != place.code.strip()):
+def _line(document: Document, place: Place) -> int:
+    """Where the code of this line begins."""
+    text, found = document.text, lines.starts(document.text)
+    line = lines.get(text, place.line)
+    missing = not 1 <= place.line <= len(found)
+    if missing or (place.code and line.decode("utf-8").strip() != place.code.strip()):
         raise CannotRead(f"line {place.line} is no longer what it was in the run")
+    return found[place.line - 1] + len(lines.indent(line))
 
 
 def _perform(

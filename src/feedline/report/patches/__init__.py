@@ -3,6 +3,8 @@
     places.py      where in the user's source each edit belongs: plain data
     document.py    a file under edit: its bytes, its tree, changes that are checked
     tree.py        the calls in it, found by libcst, with their exact positions
+    focus.py       what of a long file need not be parsed
+    lines.py       lines and indents of a text in bytes
     find.py        the call that made a stage
     arguments.py   a keyword set in a call
     chains.py      a call put into a chain of calls, or moved in it

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from feedline.report.patches import lines
+from feedline.report.patches.focus import focused
 from feedline.report.patches.tree import Call, Tree
 
 _BOM = b"\xef\xbb\xbf"
@@ -51,7 +52,8 @@ class State(NamedTuple):
 
 class Document:
     """`marks` are offsets by name. A mark in `slots` stands for a place in a chain
-    of calls and not for the call in it: it stays when calls change places."""
+    of calls and not for the call in it: it stays when calls change places. Unless
+    `whole`, only what holds marks is sure to be in the tree."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
@@ -69,14 +71,20 @@ class Document:
         self.marks: dict[object, int] = {}
         self.slots: set[object] = set()
         self.added: list[object] = []
+        self.whole = False
 
     @cached_property
     def tree(self) -> Tree:
         """Of the text as it now is."""
         try:
-            return Tree(self.text)
+            return self._tree(self.text, self.marks)
         except (cst.ParserSyntaxError, cst.CSTValidationError, RecursionError):
             raise CannotEdit("libcst cannot read this file") from None
+
+    def _tree(self, text: bytes, marks: dict[object, int]) -> Tree:
+        if self.whole:
+            return Tree(text)
+        return Tree(text, focused(text, parsed(text), marks.values()))
 
     def result(self) -> bytes:
         """The file with all changes."""
@@ -129,16 +137,15 @@ class Document:
             piece if isinstance(piece, bytes) else self.text[slice(*piece)]
             for piece in pieces
         )
+        marks = {name: _moved(at, pieces) for name, at in self.marks.items()}
         try:
             new.decode("utf-8").encode(self.encoding)
             compiled(new)
-            tree = Tree(new)
+            tree = self._tree(new, marks)
         except (SyntaxError, ValueError, cst.ParserSyntaxError, RecursionError) as e:
             self.marks.pop("swapped", None)
             raise CannotEdit(f"the result would not be valid Python: {e}") from None
-        self.marks = {name: _moved(at, pieces) for name, at in self.marks.items()}
-        self.text = new
-        self.tree = tree
+        self.marks, self.text, self.tree = marks, new, tree
 
     def insert_lines(self, number: int, new: Sequence[bytes]) -> bool:
         """Comment lines above a line; refused (False) where this would change what

@@ -24,6 +24,9 @@ _OF_MODEL = (
     "steps-per-execution",
 )
 
+NEEDS_ALL = ("filter-first",)
+"""These look at functions that may be defined anywhere in the file."""
+
 
 def locate(tree: Tree, place: Place, together: int) -> Call:
     """The call that the edit is about."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import bisect
 import re
+from functools import lru_cache
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 
 
-def starts(text: bytes) -> list[int]:
+@lru_cache(maxsize=8)
+def starts(text: bytes) -> tuple[int, ...]:
     """Where each line begins."""
-    return [0, *(found.end() for found in _NEWLINE.finditer(text))]
+    return (0, *(found.end() for found in _NEWLINE.finditer(text)))
 
 
 def number(text: bytes, offset: int) -> int:
     """The line of an offset, from 1."""
-    return len(_NEWLINE.findall(text, 0, offset)) + 1
+    return bisect.bisect_right(starts(text), offset)
 
 
 def end(text: bytes, offset: int) -> int:

@@ -27,16 +27,29 @@ def _lines(path: str, before: list[str], after: list[str]) -> Iterator[str]:
     # A name with a blank in it is ended by a tab, as git does.
     end = "\t" if " " in path and not old.startswith('"') else ""
     yield f"diff --git {old} {new}\n--- {old}{end}\n+++ {new}{end}\n"
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    # What is the same at both ends need not be compared again, but for the context.
+    first = max(0, _same(before, after) - _CONTEXT)
+    most = min(len(before), len(after)) - first
+    last = max(0, min(most, _same(before[::-1], after[::-1])) - _CONTEXT)
+    old_lines, new_lines = before[first : len(before) - last], after[first:]
+    new_lines = new_lines[: len(new_lines) - last]
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     for group in matcher.get_grouped_opcodes(_CONTEXT):
-        a, b = (group[0][1], group[-1][2]), (group[0][3], group[-1][4])
-        yield f"@@ -{_span(*a)} +{_span(*b)} @@\n"
+        a = _span(first + group[0][1], first + group[-1][2])
+        b = _span(first + group[0][3], first + group[-1][4])
+        yield f"@@ -{a} +{b} @@\n"
         for kind, a1, a2, b1, b2 in group:
             if kind == "equal":
-                yield from (_ended(" " + line) for line in before[a1:a2])
+                yield from (_ended(" " + line) for line in old_lines[a1:a2])
                 continue
-            yield from (_ended("-" + line) for line in before[a1:a2])
-            yield from (_ended("+" + line) for line in after[b1:b2])
+            yield from (_ended("-" + line) for line in old_lines[a1:a2])
+            yield from (_ended("+" + line) for line in new_lines[b1:b2])
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """How many lines are equal from the start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _split(text: bytes) -> list[str]:

@@ -1,0 +1,206 @@
+"""Skip-gram: every word of a window predicts the word in its middle.
+
+As in word2vec the context words are the inputs and the centre is the target. The
+context words are taken two at a time, and each two share one draw of negatives:
+that makes a tile of two inputs and six outputs (see tile.py) with as many fresh
+negatives as keep the result as good as with none shared. Sharing one draw among
+all words of a window would be a little faster and costs a tenth of the analogies.
+
+Draws come first, for some centres at a time, and the arithmetic after them: so
+the rows that a tile will need are known, and asked for, two tiles ahead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from feedline.words.engine.draws import (
+    SENTENCE,
+    new_pool,
+    noise_tiles,
+    path_tiles,
+    reach,
+    sentence,
+    step,
+)
+from feedline.words.engine.simd import TILE, WIDTH
+from feedline.words.engine.tile import fetch_rows, pair
+
+AHEAD = 2  # tiles between asking for rows and using them
+PLANNED = 320  # pairs drawn before their arithmetic
+
+
+@njit(nogil=True, cache=True)
+def with_noise(
+    tokens: Any,
+    x: Any,
+    y: Any,
+    stride: Any,
+    depth: Any,
+    keep: Any,
+    noise: Any,
+    window: Any,
+    negative: Any,
+    signs: Any,
+    state: Any,
+    rate: Any,
+    slope: Any,
+    floor: Any,
+    tally: Any,
+) -> Any:
+    """One block, negative sampling. Gives the examples and the words kept."""
+    no_input = x.size - stride
+    no_output = y.size - stride
+    tiles = (1 + negative + TILE - 1) // TILE
+    outputs = tiles * TILE
+    kept = np.empty(SENTENCE, np.int64)
+    firsts = np.empty(PLANNED + window, np.int64)
+    seconds = np.empty(PLANNED + window, np.int64)
+    rows = np.empty((PLANNED + window) * outputs, np.int64)
+    pool, state = new_pool(state, noise)
+    at = examples = words = 0
+    while at < tokens.size:
+        now = np.float32(max(floor, rate - slope * at))
+        at, n, state = sentence(tokens, at, keep, kept, state)
+        words += n
+        centre = 0
+        while centre < n:
+            pairs = 0
+            while centre < n and pairs < PLANNED:
+                target = kept[centre]
+                state = step(state)
+                far = reach(state, window)
+                left, right = max(0, centre - far), min(n, centre + far + 1)
+                rest = right - left - 1
+                examples += rest
+                place = left
+                while rest > 0:
+                    place += place == centre
+                    firsts[pairs] = kept[place] * stride
+                    place += 1
+                    place += place == centre
+                    seconds[pairs] = kept[place] * stride if rest > 1 else no_input
+                    place += 1
+                    rest -= 2
+                    state = noise_tiles(
+                        state,
+                        noise,
+                        pool,
+                        target,
+                        rows,
+                        pairs * outputs,
+                        negative,
+                        stride,
+                        no_output,
+                    )
+                    pairs += 1
+                centre += 1
+            for i in range(pairs):
+                if i + AHEAD < pairs:
+                    soon = i + AHEAD
+                    fetch_rows(y, rows, soon * outputs, (soon + 1) * outputs, depth)
+                    fetch_rows(x, firsts, soon, soon + 1, depth)
+                    fetch_rows(x, seconds, soon, soon + 1, depth)
+                for t in range(tiles):
+                    first = t * 2 * WIDTH
+                    second = first if seconds[i] != no_input else tiles * 2 * WIDTH
+                    pair(
+                        x,
+                        firsts[i],
+                        seconds[i],
+                        y,
+                        rows,
+                        i * outputs + t * TILE,
+                        depth,
+                        signs,
+                        first,
+                        second,
+                        now,
+                        tally,
+                    )
+    return examples, words
+
+
+@njit(nogil=True, cache=True)
+def with_tree(
+    tokens: Any,
+    x: Any,
+    y: Any,
+    stride: Any,
+    depth: Any,
+    keep: Any,
+    offsets: Any,
+    nodes: Any,
+    codes: Any,
+    longest: Any,
+    window: Any,
+    signs: Any,
+    state: Any,
+    rate: Any,
+    slope: Any,
+    floor: Any,
+    tally: Any,
+) -> Any:
+    """One block, hierarchical softmax: the target is the path to the centre.
+
+    `signs` has room for `longest` tiles and, after them, one of nothing.
+    """
+    no_input = x.size - stride
+    no_output = y.size - stride
+    nothing = longest * 2 * WIDTH
+    kept = np.empty(SENTENCE, np.int64)
+    rows = np.empty(longest * TILE, np.int64)
+    at = examples = words = 0
+    while at < tokens.size:
+        now = np.float32(max(floor, rate - slope * at))
+        at, n, state = sentence(tokens, at, keep, kept, state)
+        words += n
+        for centre in range(n):
+            state = step(state)
+            far = reach(state, window)
+            left, right = max(0, centre - far), min(n, centre + far + 1)
+            rest = right - left - 1
+            if rest == 0:
+                continue
+            examples += rest
+            tiles = path_tiles(
+                kept[centre],
+                offsets,
+                nodes,
+                codes,
+                rows,
+                signs,
+                WIDTH,
+                stride,
+                no_output,
+            )
+            place = left
+            while rest > 0:
+                place += place == centre
+                first = kept[place] * stride
+                place += 1
+                place += place == centre
+                second = kept[place] * stride if rest > 1 else no_input
+                place += 1
+                rest -= 2
+                for t in range(tiles):
+                    sign = t * 2 * WIDTH
+                    other = sign if second != no_input else nothing
+                    pair(
+                        x,
+                        first,
+                        second,
+                        y,
+                        rows,
+                        t * TILE,
+                        depth,
+                        signs,
+                        sign,
+                        other,
+                        now,
+                        tally,
+                    )
+    return examples, words

@@ -1,0 +1,76 @@
+"""Threads that take blocks in order, and stop between two blocks when asked.
+
+A leg is a stretch of one epoch: threads are started, each takes the next block
+until none is left or a stop is asked for, and all are joined. What was taken is
+then done, so a place in the order is all there is to know about where training
+stands, and the matrices can be saved.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from feedline.words.engine.kinds import Tally
+from feedline.words.task import Task
+
+_LOOK = 0.1
+
+
+@dataclass
+class Leg:
+    """One stretch of an epoch. `next` is the first block that was not taken."""
+
+    task: Task
+    epoch: int
+    next: int
+    tally: Tally = field(default_factory=Tally)
+    finished: int = 0
+    """Work done in this leg, in the unit of `Task.sizes`."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    _error: BaseException | None = field(default=None, repr=False)
+
+    def run(self, threads: int, watch: Callable[[Leg], bool]) -> bool:
+        """Work until the epoch ends, or until `watch`, called ten times a second,
+        says stop. Tells whether the epoch ended."""
+        workers = [
+            threading.Thread(target=self._work, name=f"words-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for worker in workers:
+            worker.start()
+        try:
+            while any(worker.is_alive() for worker in workers):
+                for worker in workers:
+                    if worker.is_alive():
+                        worker.join(_LOOK)
+                        break
+                if not self._stop.is_set() and watch(self):
+                    self._stop.set()
+        finally:
+            # An interrupt too ends between blocks.
+            self._stop.set()
+            for worker in workers:
+                worker.join()
+        if self._error is not None:
+            raise self._error
+        return self.next >= len(self.task.sizes)
+
+    def _work(self) -> None:
+        try:
+            order = self.task.order(self.epoch)
+            while not self._stop.is_set():
+                with self._lock:
+                    place = self.next
+                    if place >= len(order):
+                        return
+                    self.next = place + 1
+                done = self.task.run(self.epoch, place)
+                with self._lock:
+                    self.tally += done
+                    self.finished += int(self.task.sizes[order[place]])
+        except BaseException as error:
+            self._error = error
+            self._stop.set()

@@ -1,0 +1,359 @@
+"""`words.train`: text in, vectors out.
+
+    corpus -> vocabulary and shards -> tables and matrices -> blocks -> Vectors
+
+With `out` everything that a run needs to go on is in that directory, which in the
+end is one of `Vectors`:
+
+    out/
+      tokens/           the encoded text (shards.py)
+      cooccurrences/    GloVe's counts (cooccurrence.py)
+      training/         the checkpoint; afterwards the output rows
+      metrics.jsonl     speed and loss as they were
+      epoch-1/ ...      vectors after each epoch, if asked for
+      vectors.json, vectors.safetensors, vocabulary.txt
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from feedline.errors import TrainingError
+from feedline.words import checkpoint, cooccurrence, place, result
+from feedline.words.config import Config
+from feedline.words.corpus import Corpus, prepare, reopen
+from feedline.words.driver import Driver, Progress
+from feedline.words.engine import engine as load_engine
+from feedline.words.engine import tables as make_tables
+from feedline.words.engine.weights import fresh, fresh_glove
+from feedline.words.shards import Shards, read_manifest
+from feedline.words.spans import cut
+from feedline.words.task import GloveTask, TextTask, glove_task, text_task
+from feedline.words.vectors import Vectors
+from feedline.words.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How the text is read: see corpus.py."""
+
+    lower: bool = False
+    pattern: str | None = None
+    min_count: int = 5
+    max_vocab: int | None = None
+    phrases: int = 0
+
+
+def train(
+    corpus: Any,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    model: str = "skipgram",
+    loss: str = "ns",
+    dim: int = 100,
+    window: int = 5,
+    negative: int = 5,
+    sample: float = 1e-3,
+    alpha: float | None = None,
+    min_alpha: float | None = None,
+    epochs: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    min_n: int = 0,
+    max_n: int = 0,
+    bucket: int = 2_000_000,
+    ns_exponent: float = 0.75,
+    x_max: float = 100.0,
+    power: float = 0.75,
+    eta: float = 0.05,
+    lower: bool = False,
+    pattern: str | None = None,
+    tokenize: Callable[[str], Iterable[str]] | None = None,
+    min_count: int = 5,
+    max_vocab: int | None = None,
+    phrases: int = 0,
+    vocabulary: Vocabulary | str | os.PathLike[str] | None = None,
+    start: Vectors | str | os.PathLike[str] | None = None,
+    engine: str = "cpu",
+    cache: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    force: bool = False,
+    checkpoint_every: float = 60.0,
+    save_epochs: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Vectors:
+    """Train word vectors.
+
+    >>> vectors = words.train("corpus.txt", dim=100)
+    >>> words.train("corpus.txt", out="vectors", model="cbow", min_n=3, max_n=6)
+
+    `corpus` is a file, a glob, a directory, several of these, or lists of words.
+    `out` is a directory for the vectors, checkpoints and metrics; without it,
+    nothing is kept on disk. `resume` goes on from the checkpoint in `out`, if there
+    is one. `start` continues from earlier vectors on more text, adding its new
+    words. `progress` is called a few times a second with a `Progress`.
+    """
+    config = Config.of(
+        model=model,
+        loss=loss,
+        dim=dim,
+        window=window,
+        negative=negative,
+        sample=sample,
+        ns_exponent=ns_exponent,
+        alpha=alpha,
+        min_alpha=min_alpha,
+        epochs=epochs,
+        seed=seed,
+        threads=threads,
+        min_n=min_n,
+        max_n=max_n,
+        bucket=bucket,
+        x_max=x_max,
+        power=power,
+        eta=eta,
+    )
+    if not checkpoint_every > 0:
+        raise TrainingError(
+            f"checkpoint_every is {checkpoint_every}: give a number of seconds above 0."
+        )
+    if save_epochs and out is None:
+        raise TrainingError("save_epochs needs a directory to save to: give out.")
+    if resume and out is None:
+        raise TrainingError("resume needs the directory of the run: give out.")
+    chosen = load_engine(engine)
+    options = TextOptions(lower, pattern, min_count, max_vocab, phrases)
+    with ExitStack() as stack:
+        folder = None if out is None else Path(out).absolute()
+        found = None
+        if folder is not None:
+            found = place.claim(folder, stack, resume=resume, force=force)
+            if found is not None and found.finished:
+                return Vectors.load(folder)
+        text = Corpus.of(corpus, lower=lower, pattern=pattern, tokenize=tokenize)
+        store = _store(cache, folder, stack)
+        begin = _start_from(start, config)
+        words, shards = _text(
+            text, store, options, _vocabulary(vocabulary), begin, found, progress
+        )
+        if len(words) < 2:
+            raise TrainingError(
+                f"the vocabulary has one word, {words.words[0]!r}: vectors tell words "
+                "apart, so give text with at least two, or a smaller min_count "
+                f"({min_count})."
+            )
+        record = _record(config, engine, options, shards, start)
+        if found is not None:
+            place.check_same(config, record, found.record)
+        task = _task(chosen, config, words, shards, store, record, progress)
+        if begin is not None and found is None and isinstance(task, TextTask):
+            source = None if isinstance(start, Vectors) else Path(str(start))
+            result.take_over(task, words, begin, source)
+        driver = Driver(
+            task,
+            config.threads,
+            words.raw_tokens,
+            folder,
+            record,
+            checkpoint_every,
+            progress,
+        )
+        if found is not None:
+            driver.restore(found)
+        about = {**config.as_dict(), "engine": engine, "text": record["options"]}
+        if save_epochs and folder is not None:
+            driver.after_epoch = _epoch_saver(task, words, about, folder)
+        if progress is not None:
+            progress(Progress("compile", 0, None))
+        chosen.warm_up(config)
+        driver.run()
+        return _finish(task, words, about, driver, folder, progress)
+
+
+def _store(
+    cache: str | os.PathLike[str] | None, folder: Path | None, stack: ExitStack
+) -> Path:
+    """Where the encoded text is kept."""
+    if cache is not None:
+        return Path(cache).absolute()
+    if folder is not None:
+        return folder
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="feedline-")))
+
+
+def _vocabulary(
+    given: Vocabulary | str | os.PathLike[str] | None,
+) -> Vocabulary | None:
+    if given is None or isinstance(given, Vocabulary):
+        return given
+    return Vocabulary.load(Path(given))
+
+
+def _start_from(
+    start: Vectors | str | os.PathLike[str] | None, config: Config
+) -> Vectors | None:
+    if start is None:
+        return None
+    vectors = start if isinstance(start, Vectors) else Vectors.load(start)
+    result.check_start(vectors, config)
+    return vectors
+
+
+def _text(
+    corpus: Corpus,
+    store: Path,
+    options: TextOptions,
+    given: Vocabulary | None,
+    begin: Vectors | None,
+    found: checkpoint.Checkpoint | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Vocabulary, Shards]:
+    """The vocabulary and the encoded text."""
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        if progress is not None:
+            progress(Progress(stage, done, total))
+
+    if found is not None and (store / "tokens").exists():
+        place.check_corpus(corpus, store)
+        # What was encoded stays, even where the text cannot be read a second time.
+        return reopen(store)
+    how: dict[str, Any] = {
+        "min_count": options.min_count,
+        "max_vocab": options.max_vocab,
+        "phrases": options.phrases,
+    }
+    if begin is not None and given is None:
+        if corpus.fingerprint() is None and _once(corpus):
+            raise TrainingError(
+                "to continue training, the text is read twice, first for its new "
+                "words, and this one can be read only once: give a file, or a "
+                "vocabulary."
+            )
+        with tempfile.TemporaryDirectory(prefix="feedline-") as first:
+            new, shards = prepare(corpus, Path(first), progress=tell, **how)
+            del shards
+        given = result.merged(begin, new)
+    return prepare(corpus, store, vocabulary=given, progress=tell, **how)
+
+
+def _once(corpus: Corpus) -> bool:
+    if corpus.sentences is not None:
+        return iter(corpus.sentences) is corpus.sentences
+    return not all(file.regular for file in corpus.files)
+
+
+def _record(
+    config: Config,
+    engine: str,
+    options: TextOptions,
+    shards: Shards,
+    start: Vectors | str | os.PathLike[str] | None,
+) -> dict[str, Any]:
+    """What a run that goes on must have the same."""
+    manifest = read_manifest(shards.path)
+    begin = None
+    if start is not None:
+        begin = "vectors" if isinstance(start, Vectors) else str(start)
+    return {
+        "config": config.as_dict(),
+        "engine": engine,
+        "options": asdict(options),
+        "start": begin,
+        "text": {
+            "tokens": manifest.tokens,
+            "vocabulary": manifest.vocabulary_crc32,
+            "files": [file.crc32 for file in manifest.files],
+        },
+    }
+
+
+def _task(
+    engine: Any,
+    config: Config,
+    words: Vocabulary,
+    shards: Shards,
+    store: Path,
+    record: dict[str, Any],
+    progress: Callable[[Progress], None] | None,
+) -> TextTask | GloveTask:
+    spans = cut(shards.arrays)
+    if config.model == "glove":
+
+        def tell(stage: str, done: int, total: int | None) -> None:
+            if progress is not None:
+                progress(Progress(stage, done, total))
+
+        counts = cooccurrence.count(
+            shards.arrays,
+            spans,
+            len(words),
+            config.window,
+            store,
+            threads=config.threads,
+            seed=config.seed,
+            source=record["text"],
+            progress=tell,
+        )
+        weights = fresh_glove(config, len(words))
+        return glove_task(engine, config, weights, counts, len(words))
+    tables = make_tables.make(config, words.words, words.counts)
+    matrices = fresh(config, tables.input_rows, tables.output_rows, engine.width)
+    return text_task(engine, tables, matrices, shards.arrays, spans)
+
+
+def _epoch_saver(
+    task: TextTask | GloveTask, words: Vocabulary, about: dict[str, Any], folder: Path
+) -> Callable[[int], None]:
+    def save(epoch: int) -> None:
+        vectors = result.finish(task, words, {**about, "epoch": epoch}, copy=True)
+        vectors.save(folder / f"epoch-{epoch}", force=True)
+
+    return save
+
+
+def _finish(
+    task: TextTask | GloveTask,
+    words: Vocabulary,
+    about: dict[str, Any],
+    driver: Driver,
+    folder: Path | None,
+    progress: Callable[[Progress], None] | None,
+) -> Vectors:
+    """The vectors, saved if there is a place for them."""
+    about = {
+        **about,
+        "raw_tokens": words.raw_tokens,
+        "losses": driver.losses,
+        "train_seconds": round(driver.seconds, 3),
+        "words_per_second": round(driver.words_done / max(driver.trained, 1e-9)),
+    }
+    if not np.isfinite(task.weights.inputs[: min(1024, len(words))]).all():
+        raise TrainingError(
+            f"training diverged: the vectors are no numbers any more. Give a smaller "
+            f"learning rate than {task.rate(0, 0):g}."
+        )
+    if folder is None:
+        return result.finish(task, words, about)
+    if progress is not None:
+        progress(Progress("save", 0, None))
+    result.save_outputs(folder, task)
+    if isinstance(task, TextTask):
+        _release(task)
+    vectors = result.finish(task, words, about)
+    vectors.save(folder, force=True)
+    place.tidy(folder)
+    return vectors
+
+
+def _release(task: TextTask) -> None:
+    """Let go of the output rows before the inputs are saved: saving makes a copy."""
+    object.__setattr__(task.weights, "outputs", np.empty((0, 0), np.float32))

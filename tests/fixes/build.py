@@ -1,0 +1,63 @@
+"""Cases written by hand for the fixes: the parts of `tests/causes/build.py`, with
+the stages numbered as a cure numbers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from feedline import fixes
+from feedline.fixes.fix import Case, Edit, Proposal
+from feedline.job.pipeline import Pipeline, Stage
+from tests.causes.build import Part, case
+
+
+def looked_at(
+    *parts: Part,
+    edits: tuple[Edit, ...] = (),
+    used: Iterable[int] = (),
+    **more: Any,
+) -> Case:
+    """What a fix looks at. `more` goes to `tests.causes.build.case`."""
+    made = case(*parts, **more)
+    assert made.job.pipeline is not None
+    pipeline = made.job.pipeline.numbered()
+    job = replace(made.job, pipeline=pipeline)
+    return Case(
+        job,
+        made.measured,
+        pipeline,
+        made.measured.stages,
+        edits,
+        frozenset(used),
+    )
+
+
+def of_function(made: Part, **facts: Any) -> Part:
+    """The part with other facts about its function: `seeded`, `stateful`."""
+    (function,) = made.stage.functions
+    stage = replace(made.stage, functions=(replace(function, **facts),))
+    return replace(made, stage=stage)
+
+
+def proposed(name: str, looked: Case) -> list[Proposal]:
+    return list(fixes.all()[name].propose(looked))
+
+
+def one(name: str, looked: Case) -> Proposal:
+    (proposal,) = proposed(name, looked)
+    return proposal
+
+
+def chain(pipeline: Pipeline) -> list[Stage]:
+    return list(pipeline.stages())
+
+
+def applied(looked: Case, proposal: Proposal) -> Pipeline:
+    return fixes.apply(looked.pipeline, [proposal.edit])
+
+
+def costs_by_index(proposal: Proposal) -> dict[int, Any]:
+    assert proposal.costs is not None
+    return {cost.index: cost for cost in proposal.costs}

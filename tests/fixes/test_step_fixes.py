@@ -1,0 +1,168 @@
+"""What each fix of the step proposes, and what it changes in a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from feedline import fixes
+from feedline.fixes.fix import Edit
+from feedline.fixes.target import Target, all_of
+from feedline.job.job import Layer
+from feedline.measure.measurement import MatmulCost, TableCost
+from tests.causes.build import BATCH, HOST, SLICES, about
+from tests.fixes.build import looked_at, one, proposed
+
+LAUNCHED = {
+    "what_if": {
+        "step:as-is": about(10.0),
+        "step:steps-per-execution": about(2.0),
+        "step:compiled": about(2.5),
+    }
+}
+TABLE = TableCost("table", 100_000, 64, 500, "SGD", 8.0, 0.5)
+
+
+def looked(**more):
+    return looked_at(SLICES, BATCH, **more)
+
+
+# ------------------------------------------------------------ steps-per-execution
+
+
+def test_several_steps_in_one_launch():
+    proposal = one("steps-per-execution", looked(**LAUNCHED))
+    assert (proposal.grade, proposal.costs) == ("exact", None)
+    assert proposal.step_ms == pytest.approx(2.0)
+    assert 100 % proposal.edit.args["steps"] == 0  # of 100 steps an epoch
+
+
+@pytest.mark.parametrize(("epoch", "steps"), [(64, 32), (60, 30), (7, 7), (37, 16)])
+def test_the_number_divides_the_epoch_where_one_does(epoch, steps):
+    proposal = one("steps-per-execution", looked(cardinality=epoch, **LAUNCHED))
+    assert proposal.edit.args == {"steps": steps}
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {"kind": "loop"},
+        {"eager": True},
+        {"steps_per_execution": 4},
+        {"strategy": "MirroredStrategy"},
+        {"callbacks": ("mine.Logger",)},
+    ],
+    ids=lambda job: next(iter(job)),
+)
+def test_launches_that_are_left_alone(job):
+    assert proposed("steps-per-execution", looked(job=job, **LAUNCHED)) == []
+
+
+def test_quiet_callbacks_do_not_matter():
+    job = {"callbacks": ("keras.callbacks.History", "keras.callbacks.CSVLogger")}
+    assert proposed("steps-per-execution", looked(job=job, **LAUNCHED))
+
+
+def test_no_fix_of_the_step_is_proposed_twice():
+    for name, more in (
+        ("steps-per-execution", LAUNCHED),
+        ("compile-step", {**LAUNCHED, "job": {"eager": True}}),
+        ("jit-compile", {"step": {"overhead": 8.0}}),
+        ("row-sparse-embedding", {"tables": (TABLE,), "job": {"layers": (LAYER,)}}),
+    ):
+        first = looked(**more)
+        proposal = one(name, first)
+        again = replace(first, edits=(proposal.edit,))
+        assert proposed(name, again) == []
+
+
+# ------------------------------------------------------- compile, jit, precision
+
+LAYER = Layer("embedding", "Embedding", ((100_000, 64),))
+
+
+def test_an_eager_step_is_compiled():
+    proposal = one("compile-step", looked(job={"eager": True}, **LAUNCHED))
+    assert (proposal.edit, proposal.grade) == (Edit("compile-step"), "exact")
+    assert proposal.step_ms == pytest.approx(2.5)
+    assert proposed("compile-step", looked(**LAUNCHED)) == []
+
+
+def test_a_step_that_is_mostly_launching_is_fused():
+    proposal = one("jit-compile", looked(step={"overhead": 8.0}))
+    assert (proposal.grade, proposal.step_ms) == ("numeric", pytest.approx(6.0))
+    for more in (
+        {"step": {"overhead": 1.0}},
+        {"step": {"overhead": 8.0}, "job": {"jit_compile": True}},
+        {"step": {"overhead": 8.0}, "job": {"strategy": "MirroredStrategy"}},
+    ):
+        assert proposed("jit-compile", looked(**more)) == []
+
+
+def test_half_precision_where_tensor_cores_were_measured_faster():
+    products = (MatmulCost("dense", (8, 8, 8), 6.0, half=2.0),)
+    machine = replace(HOST, tensor_cores=True)
+    proposal = one("mixed-precision", looked(matmuls=products, machine=machine))
+    assert (proposal.grade, proposal.step_ms) == ("numeric", pytest.approx(6.0))
+    assert proposed("mixed-precision", looked(matmuls=products)) == []
+
+
+# --------------------------------------------------------------------- the rows
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "grade"),
+    [("SGD", "exact"), ("Adagrad", "exact"), ("Adam", "numeric")],
+)
+def test_rows_that_no_batch_touches(optimizer, grade):
+    table = replace(TABLE, optimizer=optimizer)
+    case = looked(tables=(table,), job={"layers": (LAYER,)})
+    proposal = one("row-sparse-embedding", case)
+    assert proposal.grade == grade
+    assert proposal.edit.args == {"lazy": grade == "numeric"}
+    assert proposal.step_ms == pytest.approx(2.5)
+
+
+def test_a_table_that_costs_nothing_more():
+    cheap = replace(TABLE, update=0.5)
+    case = looked(tables=(cheap,), job={"layers": (LAYER,)})
+    assert proposed("row-sparse-embedding", case) == []
+
+
+# -------------------------------------------------------------------- installing
+
+
+@pytest.mark.parametrize(
+    ("edit", "name", "before", "after"),
+    [
+        (
+            Edit("steps-per-execution", None, {"steps": 8}),
+            "steps_per_execution",
+            1,
+            8,
+        ),
+        (Edit("compile-step"), "run_eagerly", True, False),
+        (Edit("jit-compile"), "jit_compile", False, True),
+    ],
+    ids=lambda value: value.fix if isinstance(value, Edit) else "",
+)
+def test_what_is_installed_can_be_taken_out(edit, name, before, after):
+    model, epochs = SimpleNamespace(), SimpleNamespace(steps_per_execution=1)
+    setattr(model, name, before)
+    install = fixes.all()[edit.fix].install
+    assert install is not None
+    undo = install(Target(model, epochs), edit)
+    assert getattr(model, name) == after
+    if name == "steps_per_execution":
+        assert epochs.steps_per_execution == after
+    undo()
+    assert getattr(model, name) == before
+    assert epochs.steps_per_execution == 1
+
+
+def test_undoing_goes_backwards():
+    done: list[int] = []
+    all_of([lambda: done.append(1), lambda: done.append(2)])()
+    assert done == [2, 1]
