@@ -55,7 +55,7 @@ class Examination:
 
     def run(self) -> int:
         self.sampler.start()
-        Watchdog(self).start()
+        self.guard()
         try:
             code = capture.run(
                 self.order["target"], module=self.order["module"], watch=self.watch
@@ -65,8 +65,15 @@ class Examination:
             return error.exit_code
         finally:
             self.sampler.stop()
-        if os.getpid() != self._process:  # a fork of the script came to its end
-            return code
+        if os.getpid() == self._process:  # else a fork of the script came to its end
+            self.ended(code)
+        return code
+
+    def guard(self) -> None:
+        Watchdog(self).start()
+
+    def ended(self, code: int) -> None:
+        """The script is over, by itself or because it was stopped."""
         if code == 0 and not self.outcome:
             with suppress(ScriptStopped):
                 for loop in self.watch.loops:
@@ -74,7 +81,6 @@ class Examination:
             if not self.outcome:
                 broken = self.watch.broken
                 self._conclude({"failed": broken} if broken else self._seen())
-        return code
 
     def on_warm(self, loop: Any) -> None:
         """Measure, and stop the script when that is done."""

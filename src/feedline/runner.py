@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 import time
 import traceback
@@ -32,15 +31,12 @@ from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import SavedPlan
-from feedline.job import capture
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
 
 log = logging.getLogger(__name__)
 
-_LEAST_SECONDS = 2.0
-_LEAST_BUDGET = 12.0
 _EXAMINING = 0.5
 
 
@@ -76,25 +72,18 @@ class Runner(Examination):
         self._tuned: dict[int, tuple[Any, Any]] = {}
         self._plans: dict[str, tuple[Edit, ...]] = {}
         self._refused = False
+        self._given_up = False
         self.watch.before_fit = self._guarded(self.before_fit)
         self.watch.after_fit = self._guarded(self.after_fit)
         if self.given is not None:
             self.watch.instead = self.instead
 
-    def run(self) -> int:
-        self.sampler.start()
-        try:
-            code = capture.run(
-                self.order["target"], module=self.order["module"], watch=self.watch
-            )
-        except FeedlineError as error:
-            self._conclude({"refused": str(error)})
-            return error.exit_code
-        finally:
-            self.sampler.stop()
-        if os.getpid() == self._process and not self.outcome:
+    def guard(self) -> None:
+        """A script that trains to its end may wait as long as it likes."""
+
+    def ended(self, code: int) -> None:  # noqa: ARG002
+        if not self.outcome:
             self._conclude(self._came_to())
-        return code
 
     def _came_to(self) -> dict[str, Any]:
         plan = self.made or self.given
@@ -115,15 +104,12 @@ class Runner(Examination):
             try:
                 method(*args)
             except Exception as error:
+                self._given_up = True
                 log.info("failed", exc_info=True)
                 text = " ".join(str(error).split())[:300]
-                self.say(
-                    f"the job goes on unfixed: {type(error).__name__}: {text}"
-                    if not isinstance(error, FeedlineError | CannotFix)
-                    else f"the job goes on unfixed: {text}"
-                )
-                if self.order.get("debug"):
-                    traceback.print_exc()
+                if not isinstance(error, FeedlineError | CannotFix):
+                    text = f"{type(error).__name__}: {text}"
+                self.say(f"the job goes on unfixed: {text}")
 
         return guarded
 
@@ -325,7 +311,7 @@ class Runner(Examination):
 
     def on_warm(self, loop: Any) -> None:
         """A loop that was not cured at its start: rehearse, then stop."""
-        if id(loop) in self._training or self.given is not None or self.made:
+        if self.given is not None or self.made is not None or self._given_up:
             return
         pipeline = self._pipeline(loop.source) if loop.source is not None else None
         if pipeline is None or not pipeline.rereadable:

@@ -24,7 +24,7 @@ from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
 from feedline.inprocess import bench, check, ended, watched
 from feedline.job.job import Job
-from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
+from feedline.job.loop import Experiment, InputFailed, LoopEnded, Run, drive
 from feedline.job.loops import CallLoop
 from feedline.job.pipeline import Pipeline, Where
 from feedline.job.read import read
@@ -38,6 +38,10 @@ from feedline.prove.proof import Cured
 log = logging.getLogger(__name__)
 
 _EXAMINING = 0.5
+
+
+class TooShort(FeedlineError):
+    """Measuring would take longer than the training itself."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ def examine_and_cure(
         )
     with bench(model, dataset, clock, where) as loop:
         facts(loop)
+        seconds = _budget(loop, seconds)
         cure = Cure(
             loop, clock, (1 - _EXAMINING) * seconds, allowed, say=say, used=used
         )
@@ -114,6 +119,23 @@ def examine_and_cure(
             raise ended(e) from None
     measured = replace(measured, run=RunTimes(trace_s=loop.first_step_seconds))
     return Tuning(job, measured, causes.diagnose(job, measured), cured)
+
+
+_LEAST_TRAINING_S = 1.0
+_LEAST_BUDGET_S = 20.0
+
+
+def _budget(loop: CallLoop, seconds: float) -> float:
+    """No longer than the training is worth, where its length is known."""
+    if loop.model is None or loop.epochs is None or loop.steps_per_epoch is None:
+        return seconds
+    timed = loop.execute(Run("live", 3))
+    training = loop.epochs * loop.steps_per_epoch * timed.ms / 1e3
+    if training < _LEAST_TRAINING_S:
+        raise TooShort(
+            f"its training takes about {training:.1f} s, less than measuring it would"
+        )
+    return min(seconds, max(_LEAST_BUDGET_S, 3 * training))
 
 
 def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:

@@ -9,26 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
-from feedline.cli.why import positive
+from feedline.cli.options import (
+    Arguments,
+    Color,
+    Force,
+    Json,
+    Loop,
+    Module,
+    Script,
+    Seconds,
+)
 
 
 def run(
-    script: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCRIPT", help="The training script.", show_default=False
-        ),
-    ],
-    args: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ARGS", help="Its own arguments, untouched.", show_default=False
-        ),
-    ] = None,
-    module: Annotated[
-        bool,
-        typer.Option("-m", help="SCRIPT is a module, as in `python -m pkg.train`."),
-    ] = False,
+    script: Script,
+    args: Arguments = None,
+    module: Module = False,
     allow: Annotated[
         str,
         typer.Option(
@@ -36,10 +32,7 @@ def run(
             help="What fixes may change: exact, reordered, numeric, with commas.",
         ),
     ] = "exact",
-    json: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Save the report as JSON."),
-    ] = None,
+    json: Json = None,
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -63,24 +56,10 @@ def run(
         bool,
         typer.Option("--dry-run", help="Say what would be applied; do not train on."),
     ] = False,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="N", callback=positive, help="How long measuring may take."
-        ),
-    ] = 60.0,
-    loop: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Only the Nth training loop."),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite FILE even if it is not feedline's."),
-    ] = False,
-    color: Annotated[
-        bool | None,
-        typer.Option("--color/--no-color", help="Colour; otherwise on a terminal."),
-    ] = None,
+    seconds: Seconds = 60.0,
+    loop: Loop = None,
+    force: Force = False,
+    color: Color = None,
 ) -> None:
     """Make a training script fast, and run it to its end.
 

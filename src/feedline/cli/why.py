@@ -2,62 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-
-def positive(value: float) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise typer.BadParameter(f"{value} is not a number of seconds above 0")
-    return value
+from feedline.cli.options import (
+    Arguments,
+    Color,
+    Force,
+    Json,
+    Loop,
+    Module,
+    Script,
+    Seconds,
+)
 
 
 def why(
-    script: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCRIPT", help="The training script.", show_default=False
-        ),
-    ],
-    args: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ARGS", help="Its own arguments, untouched.", show_default=False
-        ),
-    ] = None,
-    module: Annotated[
-        bool,
-        typer.Option("-m", help="SCRIPT is a module, as in `python -m pkg.train`."),
-    ] = False,
-    json: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Save the report as JSON."),
-    ] = None,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="N", callback=positive, help="How long measuring may take."
-        ),
-    ] = 60.0,
-    loop: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Measure the Nth training loop; otherwise the first that lasts.",
-        ),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite FILE even if it is not a report."),
-    ] = False,
-    color: Annotated[
-        bool | None,
-        typer.Option("--color/--no-color", help="Colour; otherwise on a terminal."),
-    ] = None,
+    script: Script,
+    args: Arguments = None,
+    module: Module = False,
+    json: Json = None,
+    seconds: Seconds = 60.0,
+    loop: Loop = None,
+    force: Force = False,
+    color: Color = None,
 ) -> None:
     """Measure a training script and say why it is slow.
 

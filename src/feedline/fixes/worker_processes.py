@@ -43,8 +43,9 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     if not stage.python or stage.handle is None:
         raise CannotFix(f"{stage.label()} runs no Python of the user's")
     moved = _moved(stage, int(edit.args["workers"]))
-    if moved.purity.pure is False:
-        raise CannotFix(f"{stage.label()} keeps a state: {moved.purity.reasons}")
+    if moved.purity.pure is not True:
+        why = "; ".join(moved.purity.reasons)
+        raise CannotFix(f"{stage.label()} may keep a state: {why}")
     if stage.op == "from_generator":
         return pipeline.swap(stage, replace(moved.stage(), number=stage.number))
     args = {

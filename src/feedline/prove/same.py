@@ -47,6 +47,7 @@ def compare(
             False,
             difference=f"elements are {second.element_spec}, not {first.element_spec}",
         )
+    batched = before.find("batch") != []
     until = time.perf_counter() + seconds
     seen = done = 0
     for epoch in range(epochs):
@@ -65,8 +66,8 @@ def compare(
                 what = f"epoch {epoch + 1} ends otherwise after {seen} elements"
                 return Same(False, seen, done, values, what)
             if order == "any":
-                bags[0][digest(a)] += 1
-                bags[1][digest(b)] += 1
+                bags[0].update(map(digest, _rows(a, batched=batched)))
+                bags[1].update(map(digest, _rows(b, batched=batched)))
             else:
                 difference = differ(a, b, values=values)
                 if difference:
@@ -186,6 +187,15 @@ def _same_bits(one: Any, two: Any) -> bool:
         return bool((one == two).all()) if one.shape else bool(one == two)
     one, two = np.ascontiguousarray(one), np.ascontiguousarray(two)
     return bool(one.tobytes() == two.tobytes())
+
+
+def _rows(element: Any, *, batched: bool) -> list[Any]:
+    """In another order a batch holds other elements: they are told one by one."""
+    parts = tf.nest.flatten(element)
+    plain = all(isinstance(part, tf.Tensor) and part.shape.rank for part in parts)
+    if not batched or not plain or len({part.shape[0] for part in parts}) != 1:
+        return [element]
+    return list(zip(*(tf.unstack(part) for part in parts), strict=True))
 
 
 def digest(element: Any) -> bytes:

@@ -12,6 +12,7 @@ job ran, is left alone. The edits themselves are in `patches/`.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from feedline.report.patches.places import Place, places
 from feedline.report.patches.unified import unified
 
 __all__ = ["Outcome", "Patch", "Place", "diff", "make", "places", "root_of", "save"]
+
+log = logging.getLogger(__name__)
 
 _INSTALLED = ("site-packages", "dist-packages")
 _MOST_BYTES = 5_000_000
@@ -147,7 +150,7 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
         try:
             call = locate(document.tree, place, count(places, place))
             document.marks["call", number] = call.at
-            if place.edit.fix == "prefetch":
+            if place.edit.fix.startswith("prefetch"):
                 document.slots.add(("call", number))
         except CannotEdit as reason:
             refused[number] = str(reason)
@@ -182,6 +185,10 @@ def _perform(
         except CannotEdit as reason:
             document.restore(before)
             refused = str(reason)
+        except Exception:  # one edit that fails must not cost the whole patch
+            log.exception("the edit for %s failed", place.edit.fix)
+            document.restore(before)
+            refused = "feedline failed to make this edit"
     # A call that was moved takes its comment along.
     at = document.marks.get(("call", number), document.marks["line", number])
     text = comments.said(place, autotune_at(document, at), refused)

@@ -83,7 +83,7 @@ def train(
         float | None,
         typer.Option(
             metavar="R",
-            help="Learning rate at the end.  [default: 0.0001]",
+            help="Learning rate at the end.  [default: alpha / (2 epochs)]",
             show_default=False,
         ),
     ] = None,

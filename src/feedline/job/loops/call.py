@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from feedline.job.devices import joined, sync
 from feedline.job.feeds import Ring
-from feedline.job.loop import CannotRun, Clock, Ran, Run
+from feedline.job.loop import CannotRun, Clock, LoopEnded, Ran, Run
 from feedline.job.loops.base import Loop, refusable
 from feedline.job.pipeline import Where
 
@@ -89,4 +89,7 @@ class CallLoop(Loop):
             self.call(live.iterator)
         except (StopIteration, tf.errors.OutOfRangeError):
             live.renew()
-            self.call(live.iterator)
+            try:
+                self.call(live.iterator)
+            except (StopIteration, tf.errors.OutOfRangeError):
+                raise LoopEnded("an epoch has only one batch") from None

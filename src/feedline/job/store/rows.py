@@ -15,6 +15,7 @@ import base64
 import math
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,7 +138,7 @@ class Rows:
         """The same from elements as lists of arrays, made outside of a graph."""
         if self.kind == "stacked":
             columns = [
-                tf.stack([_tensor(value, part) for value in column])
+                _column(column, part)
                 for part, column in zip(
                     self.parts, zip(*elements, strict=True), strict=True
                 )
@@ -262,6 +263,14 @@ def _string(tensor: Any) -> Any:
 
 def _tensor(value: Any, part: Any) -> Any:
     return tf.constant(np.asarray(value, part.dtype.as_numpy_dtype), part.dtype)
+
+
+def _column(values: Sequence[Any], part: Any) -> Any:
+    """One tensor of all values; filled in, for NumPy would cut strings short."""
+    column = np.empty((len(values), *part.shape), part.dtype.as_numpy_dtype)
+    for place, value in enumerate(values):
+        column[place] = value
+    return tf.constant(column, part.dtype)
 
 
 def _threads() -> int:

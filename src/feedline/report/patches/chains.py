@@ -15,9 +15,12 @@ def append(document: Document, call: Call, name: str, arguments: str = "") -> No
     """`.name(arguments)` right after a call, unless it stands there already."""
     tree = document.tree
     after = following(tree, call)
-    if after is not None and after.name == name:
-        return
     new = f".{name}({arguments})".encode()
+    there = after is not None and after.name == name
+    if there and name == "apply":  # not any `apply` is the one that is wanted
+        there = after is not None and tree.text[: after.end].endswith(new)
+    if there:
+        return
     outer = _outer(tree, call)
     style = _own_line(tree, call) or (outer and _own_line(tree, outer))
     at = call.end

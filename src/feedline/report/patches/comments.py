@@ -156,6 +156,13 @@ def _mixed(place: Place, _: str) -> str:
     )
 
 
+def _in_step(place: Place, _: str) -> str:
+    return (
+        f"take {_label(place)} out of the dataset and do the same, on whole batches, "
+        "at the start of the model: as its first layer or in train_step"
+    )
+
+
 def _unknown(place: Place, _: str) -> str:
     return f"`feedline run` applies it to {_label(place)}"
 
@@ -163,6 +170,15 @@ def _unknown(place: Place, _: str) -> str:
 _TEXTS: dict[str, _Text] = {
     "parallel-map": _parallel_map,
     "prefetch": lambda _, tune: f"end the dataset with .prefetch({tune})",
+    "prefetch-to-device": lambda place, _: (
+        "end the dataset with .apply(tf.data.experimental.copy_to_device("
+        f'"/{place.edit.args.get("device", "GPU:0")}")).prefetch(2)'
+    ),
+    "cast-on-device": _in_step,
+    "augment-on-device": _in_step,
+    "larger-batch": lambda place, _: (
+        f"a batch of {place.edit.args.get('batch_size')}, if the training stands it"
+    ),
     "cache": _cache,
     "parallel-batch": lambda p, tune: f"give {_label(p)} num_parallel_calls={tune}",
     "interleave": _interleave,

@@ -6,12 +6,13 @@ cannot be made there as an edit; then a comment says it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from feedline.report.patches import arguments, chains, models
 from feedline.report.patches.document import CannotEdit, Document
 from feedline.report.patches.find import find
-from feedline.report.patches.names import autotune
+from feedline.report.patches.names import autotune, data_module
 from feedline.report.patches.places import Place
 from feedline.report.patches.predicates import may_stand_before
 from feedline.report.patches.tree import Call, Tree
@@ -68,6 +69,21 @@ def _prefetch(document: Document, _: Place, call: Call) -> None:
     call = chains.end_of(document, call)
     if call.name != "prefetch":
         chains.append(document, call, "prefetch", autotune(document.tree, call.node))
+
+
+def _prefetch_to_device(document: Document, place: Place, call: Call) -> None:
+    tree, call = document.tree, chains.end_of(document, call)
+    module = data_module(tree, call.node)
+    if module is None:
+        raise CannotEdit("this file has no name for tf.data")
+    device = f"/{place.edit.args['device']}"
+    copy = f"{module}.experimental.copy_to_device({json.dumps(device)})"
+    document.marks["copied"] = call.at
+    chains.append(document, call, "apply", copy)
+    found = document.tree.call_at(document.marks.pop("copied"))
+    after = found and chains.following(document.tree, found)
+    if after is not None:
+        chains.append(document, after, "prefetch", "2")
 
 
 def _cache(document: Document, place: Place, call: Call) -> None:
@@ -157,6 +173,7 @@ _EDITS: dict[str, Callable[[Document, Place, Call], None]] = {
     "interleave": _interleave,
     "unordered": _unordered,
     "prefetch": _prefetch,
+    "prefetch-to-device": _prefetch_to_device,
     "cache": _cache,
     "vectorize-map": _vectorize,
     "shuffle-ids": _shuffle_ids,

@@ -18,26 +18,35 @@ _FULL = "tf.data.AUTOTUNE"
 
 def autotune(tree: Tree, there: cst.CSTNode) -> str:
     """The shortest name of it that is known where this node stands."""
-    own: list[str] = []
-    imported: list[str] = []
-    spelled: list[str] = []
-    for node in tree.nodes():
-        if not _is_known(tree, node, there):
-            continue
-        if isinstance(node, cst.Assign):
-            own += _constants(node)
-        elif isinstance(node, cst.Import):
-            spelled += _modules(tree, node)
-        elif isinstance(node, cst.ImportFrom):
-            imported += [n for full, n in _members(tree, node) if _is_constant(full)]
-            spelled += [
-                text
-                for full, name in _members(tree, node)
-                if (text := _through(full, name)) is not None
-            ]
+    constants = [
+        name
+        for node in _known(tree, there)
+        for name in (
+            _constants(node)
+            if isinstance(node, cst.Assign)
+            else [name for full, name in _bound(tree, node) if _is_constant(full)]
+        )
+    ]
     hidden = _parameters(tree, there)
-    known = [n for n in (*own, *imported, *spelled) if n.split(".")[0] not in hidden]
-    return known[0] if known else _NUMBER
+    found = next((name for name in constants if name not in hidden), None)
+    if found is not None:
+        return found
+    module = data_module(tree, there)
+    return _NUMBER if module is None else f"{module}.AUTOTUNE"
+
+
+def data_module(tree: Tree, there: cst.CSTNode) -> str | None:
+    """How `tf.data` is called where this node stands; None where it is not known."""
+    hidden = _parameters(tree, there)
+    for node in _known(tree, there):
+        for full, name in _bound(tree, node):
+            if name in hidden:
+                continue
+            if full in _ROOTS:
+                return f"{name}.data"
+            if full in _DATA:
+                return name
+    return None
 
 
 def autotune_at(document: Document, offset: int) -> str:
@@ -57,10 +66,9 @@ def _is_constant(full: str) -> bool:
     return full in {f"{holder}.AUTOTUNE" for holder in _HOLDERS}
 
 
-def _through(full: str, name: str) -> str | None:
-    if full in _ROOTS:
-        return f"{name}.data.AUTOTUNE"
-    return f"{name}.AUTOTUNE" if full in _HOLDERS else None
+def _known(tree: Tree, there: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Imports and assignments that hold where this node stands."""
+    return (node for node in tree.nodes() if _is_known(tree, node, there))
 
 
 def _constants(node: cst.Assign) -> Iterator[str]:
@@ -72,25 +80,23 @@ def _constants(node: cst.Assign) -> Iterator[str]:
                 yield target.target.value
 
 
-def _modules(tree: Tree, node: cst.Import) -> Iterator[str]:
-    for alias in node.names:
-        full = tree.code(alias.name)
-        if alias.asname is None:
-            # `import tensorflow.keras` makes `tensorflow` known.
-            if full.split(".")[0] == "tensorflow":
-                yield "tensorflow.data.AUTOTUNE"
-        elif (text := _through(full, tree.code(alias.asname.name))) is not None:
-            yield text
-
-
-def _members(tree: Tree, node: cst.ImportFrom) -> Iterator[tuple[str, str]]:
-    """What is imported, by its full name, and what it is called here."""
-    if node.module is None or node.relative or isinstance(node.names, cst.ImportStar):
-        return
-    for alias in node.names:
-        asname = alias.asname
-        name = tree.code(asname.name if asname is not None else alias.name)
-        yield f"{tree.code(node.module)}.{tree.code(alias.name)}", name
+def _bound(tree: Tree, node: cst.CSTNode) -> Iterator[tuple[str, str]]:
+    """What an import imports, by its full name, and what it is called here."""
+    if isinstance(node, cst.Import):
+        for alias in node.names:
+            full = tree.code(alias.name)
+            if alias.asname is not None:
+                yield full, tree.code(alias.asname.name)
+            else:  # `import tensorflow.keras` makes `tensorflow` known
+                yield full.split(".")[0], full.split(".")[0]
+    elif isinstance(node, cst.ImportFrom):
+        if node.module is None or node.relative:
+            return
+        if isinstance(node.names, cst.ImportStar):
+            return
+        for alias in node.names:
+            name = tree.code(alias.asname.name if alias.asname else alias.name)
+            yield f"{tree.code(node.module)}.{tree.code(alias.name)}", name
 
 
 def _is_known(tree: Tree, node: cst.CSTNode, there: cst.CSTNode) -> bool:

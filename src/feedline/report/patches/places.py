@@ -10,16 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from feedline import fixes
+from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit
 from feedline.job.pipeline import Pipeline, Stage, Where
 
-_STEP = (
-    "compile-step",
-    "jit-compile",
-    "mixed-precision",
-    "row-sparse-embedding",
-    "steps-per-execution",
-)
+_AT_THE_END = ("prefetch", "prefetch-to-device")
 _SHUFFLE_PASSES = ("prefetch", "with_options", "assert_cardinality")
 _SERIAL = (None, 0, 1)
 
@@ -63,25 +59,31 @@ class Place:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Place:
-        """Raises KeyError, TypeError or ValueError where `data` is no place."""
-        edit = data["edit"]
-        stage = edit["stage"]
-        return cls(
-            Edit(
-                str(edit["fix"]),
-                None if stage is None else int(stage),
-                dict(edit["args"]),
-            ),
-            str(data["file"]),
-            int(data["line"]),
-            str(data["op"]),
-            str(data.get("label", "")),
-            int(data.get("nth", 0)),
-            int(data.get("of", 1)),
-            int(data.get("alike", 1)),
-            int(data.get("over", 1)),
-            str(data.get("code", "")),
-        )
+        """Raises `FeedlineError` where `data` is no place."""
+        try:
+            edit = data["edit"]
+            stage = edit["stage"]
+            return cls(
+                Edit(
+                    str(edit["fix"]),
+                    None if stage is None else int(stage),
+                    dict(edit["args"]),
+                ),
+                str(data["file"]),
+                int(data["line"]),
+                str(data["op"]),
+                str(data["label"]),
+                int(data["nth"]),
+                int(data["of"]),
+                int(data["alike"]),
+                int(data["over"]),
+                str(data["code"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise FeedlineError(
+                f"the plan does not say where its changes belong: {error!r}. Remove "
+                "its file to measure anew"
+            ) from None
 
 
 def places(
@@ -102,10 +104,11 @@ def places(
 def _places_of(
     pipeline: Pipeline, edit: Edit, edits: Sequence[Edit], loop: Where | None
 ) -> Iterator[Place | None]:
-    if edit.fix in _STEP:
+    known_fix = fixes.all().get(edit.fix)
+    if known_fix is not None and known_fix.kind == "step":
         yield _at(edit, loop, "fit", "fit()")
         return
-    if edit.fix == "prefetch":
+    if edit.fix in _AT_THE_END:
         stages = [pipeline.root]
     elif edit.fix == "unordered":
         stages = [stage for stage in pipeline.stages() if _ordered(stage, edits)]

@@ -1,0 +1,55 @@
+"""The arguments that `why` and `run` share."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def _positive(value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"{value} is not a number of seconds above 0")
+    return value
+
+
+Script = Annotated[
+    str,
+    typer.Argument(metavar="SCRIPT", help="The training script.", show_default=False),
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ARGS", help="Its own arguments, untouched.", show_default=False
+    ),
+]
+Module = Annotated[
+    bool,
+    typer.Option("-m", help="SCRIPT is a module, as in `python -m pkg.train`."),
+]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Save the report as JSON."),
+]
+Seconds = Annotated[
+    float,
+    typer.Option(metavar="N", callback=_positive, help="How long measuring may take."),
+]
+Loop = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Only the Nth training loop; otherwise the first that lasts.",
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Overwrite FILE even if it is not feedline's."),
+]
+Color = Annotated[
+    bool | None,
+    typer.Option("--color/--no-color", help="Colour; otherwise on a terminal."),
+]
