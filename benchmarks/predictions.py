@@ -61,10 +61,7 @@ def inside(trials: list[dict]) -> int:
 
 def show(trials: list[dict]) -> None:
     print("Predicted and measured gain of every fix that was tried")
-    print(
-        f"{'example':<24}{'fix':<22}{'predicted':>9}{'measured':>9}"
-        f"  {'error':>6}  {'':<7}"
-    )
+    print(f"{'example':<24}{'fix':<22}{'predicted':>9}{'measured':>9}  {'error':>5}")
     for trial in sorted(trials, key=lambda each: (each["example"], each["allow"])):
         kept = "applied" if trial["applied"] else ""
         print(

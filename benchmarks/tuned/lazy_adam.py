@@ -14,9 +14,11 @@ class LazyAdam(keras.optimizers.Adam):
             super().update_step(gradient, variable, learning_rate)
             return
         rows, place = tf.unique(gradient.indices)
-        gradient = tf.math.unsorted_segment_sum(
-            gradient.values, place, tf.size(rows, out_type=place.dtype)
-        )
+        count, values = tf.size(rows), gradient.values
+        gradient = tf.math.unsorted_segment_sum(values, place, count)
+        # As Keras does it: a row named twice gets the sum of the squares, not the
+        # square of the sum.
+        squares = tf.math.unsorted_segment_sum(values * values, place, count)
         step = tf.cast(self.iterations + 1, gradient.dtype)
         rate = tf.cast(learning_rate, gradient.dtype)
         rate *= tf.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
@@ -26,8 +28,10 @@ class LazyAdam(keras.optimizers.Adam):
         m = tf.gather(first, rows)
         m += (gradient - m) * (1.0 - self.beta_1)
         v = tf.gather(second, rows)
-        v += (gradient * gradient - v) * (1.0 - self.beta_2)
+        v += (squares - v) * (1.0 - self.beta_2)
         first.scatter_update(tf.IndexedSlices(m, rows))
         second.scatter_update(tf.IndexedSlices(v, rows))
         change = rate * m / (tf.sqrt(v) + self.epsilon)
-        variable.value.scatter_sub(tf.IndexedSlices(change, rows))
+        # Keras hands over its own variable or TensorFlow's, by its version.
+        table = variable if isinstance(variable, tf.Variable) else variable.value
+        table.scatter_sub(tf.IndexedSlices(change, rows))

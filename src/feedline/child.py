@@ -90,7 +90,7 @@ class Examination:
         where = loop.where or "the script"
         seconds = self.order["seconds"]
         _say(f"training found at {where}; measuring, at most {seconds:g} s")
-        self._limit(3 * seconds + 30, self._overdue)
+        self._limit(3 * seconds + 60, self._overdue)
         examiner = Examiner(loop, self.watch, self.clock, seconds, say=_say)
 
         def experiment() -> Any:

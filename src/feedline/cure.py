@@ -27,7 +27,7 @@ from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 from feedline.measure.measurement import Measurement
 from feedline.prove import faster, same, weights
-from feedline.prove.proof import Cured, Same
+from feedline.prove.proof import Cured, Faster, Same
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +57,7 @@ class Cure:
         own = read(self.loop.source).numbered()
         self.pipeline, self.measured, self.job = own, measured, job
         self.proofs: dict[tuple[Edit, ...], Same] = {}
+        self.measurements: dict[tuple[Edit, ...], Faster] = {}
         self.weight_steps = 0
         case = Case(job, measured, own, measured.stages, used=self.used)
         try:
@@ -74,13 +75,18 @@ class Cure:
         """The whole plan once more against the job as it was."""
         if not plan.edits:
             return Cured(plan)
-        self.say("measuring all of it against the job as it was")
-        seconds = max(3.0, min(8.0, self._left()))
         try:
-            variant = self._variant(plan.edits)
-            after = yield from faster.compare(
-                self.loop, None, variant, self.clock, seconds=seconds
-            )
+            # A single fix has been measured against the job as it was already.
+            after = self.measurements.get(plan.edits)
+            if after is None:
+                self.say("measuring all of it against the job as it was")
+                after = yield from faster.compare(
+                    self.loop,
+                    None,
+                    self._variant(plan.edits),
+                    self.clock,
+                    seconds=max(4.0, min(8.0, self._left())),
+                )
         except (CannotFix, FeedlineError, CannotRun, LoopEnded) as error:
             log.info("the plan could not be measured: %s", error)
             return Cured(_dropped(plan, "the whole plan could not be measured"))
@@ -124,6 +130,8 @@ class Cure:
         except Exception as error:  # what cannot be built or run is not applied
             log.info("%s failed", names, exc_info=True)
             return Outcome(False, promised, None, f"{type(error).__name__}: {error}")
+        if not kept:
+            self.measurements[edits] = result
         reason = "" if result.proved else "not measured faster"
         return Outcome(result.proved, grade, result.gain, reason)
 

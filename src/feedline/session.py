@@ -114,6 +114,9 @@ def run_script(
         "rehearse": rehearse or dry,
     }
     outcome, code = _run(order)
+    if "failed" in outcome:
+        last = outcome["failed"].strip().splitlines()[-1]
+        _say(f"measuring failed, which is a fault of feedline's: {last}")
     if "rehearsed" in outcome and dry:
         outcome["plan"] = outcome["rehearsed"]
     elif "rehearsed" in outcome:
@@ -130,7 +133,7 @@ def run_script(
     report = None
     if made is not None and made.report is not None:
         report = _with_training(from_json(json.dumps(made.report)), outcome)
-    elif code == 0 and not outcome.get("loops"):
+    elif code == 0 and not outcome.get("loops") and "rehearsed" not in outcome:
         seen = _nothing_seen(target[0], loop, outcome)
         raise NoTrainingLoop(f"{seen}\nThe script ran to its end as it is.")
     return Ran(code, report, made, bool(outcome.get("applied")))

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -309,7 +310,7 @@ FORGE = """
 
 def python(script, folder, *args, **env):
     """Run it from a file: AutoGraph wants to see its lines."""
-    path = folder.parent / f"{folder.name}.py"
+    path = folder.parent / "-".join([folder.name, *map(str, args), "script.py"])
     path.write_text(textwrap.dedent(script))
     done = subprocess.run(
         [sys.executable, path, folder, *map(str, args)],
@@ -380,8 +381,12 @@ PIPELINES = """
 
 
 def test_key_is_the_same_in_the_next_run(files):
-    first = python(PIPELINES, files, 0, PYTHONHASHSEED="1")
-    second = python(PIPELINES, files, 5, PYTHONHASHSEED="2")
+    with ThreadPoolExecutor() as threads:
+        runs = [
+            threads.submit(python, PIPELINES, files, salt, PYTHONHASHSEED=str(salt))
+            for salt in (1, 5)
+        ]
+    first, second = (run.result() for run in runs)
     assert first == second
     keys = first.split()
     assert "None" not in keys

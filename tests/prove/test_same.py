@@ -223,6 +223,17 @@ def test_a_bag_of_elements():
     assert not same(slices(b"a"), slices(b"a\0"), order="any").equal
 
 
+def test_a_bag_of_batches_is_one_of_their_elements():
+    def made(*numbers):
+        data = D.from_tensor_slices((list(numbers), list(numbers)))
+        return data.batch(2)
+
+    assert same(made(1, 2, 3, 4, 5), made(5, 3, 1, 4, 2), order="any").equal
+    assert not same(made(1, 2, 3, 4), made(1, 2, 3, 3), order="any").equal
+    crossed = D.from_tensor_slices(([1, 2], [2, 1])).batch(2)
+    assert not same(made(1, 2), crossed, order="any").equal
+
+
 def test_a_bag_that_was_not_seen_whole_proves_no_values():
     found = same(D.range(100), D.range(100).skip(50), order="any", most=20)
     assert not (found.equal and found.values)

@@ -157,7 +157,7 @@ def test_defaults_follow_the_model():
     assert Config.of().alpha == 0.025
     assert Config.of(model="cbow").alpha == 0.05
     assert Config.of(model="glove").epochs == 15
-    assert Config.of(alpha=1e-6).min_alpha == 1e-6
+    assert Config.of(alpha=0.1, epochs=5).min_alpha == pytest.approx(0.01)
     with pytest.raises(TrainingError, match="no training option 'size'"):
         Config.of(size=3)
 

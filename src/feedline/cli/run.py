@@ -127,7 +127,10 @@ def _save_patch(found: Sequence[Mapping[str, Any]], target: Path) -> None:
 
     places = [patch.Place.from_dict(place) for place in found]
     made = patch.make(places, patch.root_of(places))
-    patch.save(made.text, target)
+    if made.text:
+        patch.save(made.text, target)
+    else:
+        typer.echo("feedline: no line of the source changes: no patch", err=True)
     for each in made.left:
         typer.echo(
             f"feedline: {each.place.edit.fix} is not in the patch: {each.reason}",

@@ -122,6 +122,7 @@ def cbow(
     lefts = np.empty(planned, np.int64)
     rights = np.empty(planned, np.int64)
     rows = np.empty(planned * outputs, np.int64)
+    soon = np.empty(1, np.int64)
     bag = np.empty(2 * window * widest, np.int64)
     pool, state = new_pool(state, noise)
     mean = np.zeros(depth, np.float32)

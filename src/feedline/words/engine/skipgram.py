@@ -146,37 +146,52 @@ def with_tree(
 ) -> Any:
     """One block, hierarchical softmax: the target is the path to the centre.
 
-    `signs` has room for `longest` tiles and, after them, one of nothing.
+    `signs` has room twice for `longest` tiles and one of nothing after them.
     """
     no_input = x.size - stride
     no_output = y.size - stride
+    room = (longest + 1) * 2 * WIDTH
     nothing = longest * 2 * WIDTH
     kept = np.empty(SENTENCE, np.int64)
-    rows = np.empty(longest * TILE, np.int64)
+    rows = np.empty(2 * longest * TILE, np.int64)
+    soon = np.empty(1, np.int64)
     at = examples = words = 0
     while at < tokens.size:
         now = np.float32(max(floor, rate - slope * at))
         at, n, state = sentence(tokens, at, keep, kept, state)
         words += n
-        for centre in range(n):
+        coming = 0
+        for ahead in range(n + 1):
+            # One centre ahead of the arithmetic: its path, and the word that its
+            # window may add, are asked for meanwhile.
+            tiles = coming
+            if ahead < n:
+                half = ahead % 2
+                coming = path_tiles(
+                    kept[ahead],
+                    offsets,
+                    nodes,
+                    codes,
+                    rows[half * longest * TILE :],
+                    signs[half * room :],
+                    WIDTH,
+                    stride,
+                    no_output,
+                )
+                start = half * longest * TILE
+                fetch_rows(y, rows, start, start + coming * TILE, depth)
+                soon[0] = kept[min(n - 1, ahead + window)] * stride
+                fetch_rows(x, soon, 0, 1, depth)
+            centre = ahead - 1
+            if centre < 0:
+                continue
+            own_rows = (centre % 2) * longest * TILE
+            own_signs = (centre % 2) * room
             state = step(state)
             far = reach(state, window)
             left, right = max(0, centre - far), min(n, centre + far + 1)
             rest = right - left - 1
-            if rest == 0:
-                continue
             examples += rest
-            tiles = path_tiles(
-                kept[centre],
-                offsets,
-                nodes,
-                codes,
-                rows,
-                signs,
-                WIDTH,
-                stride,
-                no_output,
-            )
             place = left
             while rest > 0:
                 place += place == centre
@@ -187,15 +202,15 @@ def with_tree(
                 place += 1
                 rest -= 2
                 for t in range(tiles):
-                    sign = t * 2 * WIDTH
-                    other = sign if second != no_input else nothing
+                    sign = own_signs + t * 2 * WIDTH
+                    other = sign if second != no_input else own_signs + nothing
                     pair(
                         x,
                         first,
                         second,
                         y,
                         rows,
-                        t * TILE,
+                        own_rows + t * TILE,
                         depth,
                         signs,
                         sign,
