@@ -106,40 +106,39 @@ def run_fasttext(corpus, out, options):
 
     from feedline.words import Vectors
 
-    def train(epochs):
-        start = time.perf_counter()
-        model = fasttext.train_unsupervised(
-            corpus,
-            model=options["model"],
-            lr=options["alpha"],
-            dim=options["dim"],
-            ws=options["window"],
-            neg=options["negative"],
-            t=options["sample"],
-            epoch=epochs,
-            minCount=5,
-            minn=options["min_n"],
-            maxn=options["max_n"],
-            thread=options["threads"],
-            loss=options["loss"],
-            verbose=0,
-        )
-        return model, time.perf_counter() - start
-
-    before = held()
-    # No epochs: reading and counting alone, which is then taken off.
-    reading = train(0)[1]
-    model, took = train(options["epochs"])
-    memory = held() - before
+    reading = 0.0
+    if options["epochs"]:
+        # Without epochs it reads and counts alone; that is then taken off. In a
+        # process of its own, as a second training in one fails with NaN.
+        alone = {**options, "epochs": 0, "quality": False}
+        reading = run("fasttext", corpus, alone)["whole"]
+    before, start = held(), time.perf_counter()
+    model = fasttext.train_unsupervised(
+        corpus,
+        model=options["model"],
+        lr=options["alpha"],
+        dim=options["dim"],
+        ws=options["window"],
+        neg=options["negative"],
+        t=options["sample"],
+        epoch=options["epochs"],
+        minCount=5,
+        minn=options["min_n"],
+        maxn=options["max_n"],
+        thread=options["threads"],
+        loss=options["loss"],
+        verbose=0,
+    )
+    took, memory = time.perf_counter() - start, held() - before
+    if not options["epochs"]:
+        return 0.0, took, memory, None
     start = time.perf_counter()
     model.save_model(os.path.join(out, "vectors.bin"))
     whole = took + time.perf_counter() - start
-    words, counts = model.get_words(include_freq=True)
-    raw = options["raw_words"] * options["epochs"]
-    kept = [word for word in words if word != "</s>"]
+    speed = options["raw_words"] * options["epochs"] / (took - reading)
+    kept = [word for word in model.get_words() if word != "</s>"]
     matrix = np.array([model.get_word_vector(word) for word in kept], np.float32)
-    del counts
-    return raw / (took - reading), whole, memory, Vectors(tuple(kept), matrix)
+    return speed, whole, memory, Vectors(tuple(kept), matrix)
 
 
 def run_feedline(corpus, out, options):

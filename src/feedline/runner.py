@@ -75,8 +75,7 @@ class Runner(Examination):
         self._given_up = False
         self.watch.before_fit = self._guarded(self.before_fit)
         self.watch.after_fit = self._guarded(self.after_fit)
-        if self.given is not None:
-            self.watch.instead = self.instead
+        self.watch.instead = self.instead
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
@@ -124,11 +123,18 @@ class Runner(Examination):
 
         if not isinstance(loop.source, tf.data.Dataset) or not self._is_wanted():
             return
+        if getattr(loop.source, "_feedline_tuned", False):
+            return
         with self.watch.pause():
             pipeline = self._pipeline(loop.source)
             if pipeline is None:
                 return
             edits = self._edits_for(loop, pipeline)
+            if not edits and id(loop.source) in self._tuned:
+                # Read with edits before: the shuffles of the script's own dataset
+                # stand where they stood then, those of the tuned one went on.
+                self._swap(loop, epochs, ())
+                return
             if edits is None:
                 if self._needs_rehearsal(pipeline):
                     return  # `on_warm` will see to it
@@ -148,7 +154,7 @@ class Runner(Examination):
             return None
 
     def _needs_rehearsal(self, pipeline: Pipeline) -> bool:
-        python = any(stage.python for stage in pipeline.stages())
+        python = any(stage.python and not stage.pure for stage in pipeline.stages())
         return bool(self.order["rehearse"]) or python or not pipeline.rereadable
 
     def _edits_for(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...] | None:
@@ -288,14 +294,15 @@ class Runner(Examination):
     # ------------------------------------------------------- a loop of the user's
 
     def instead(self, dataset: Any, where: Where | None) -> Any:
-        """What this loop of the script's reads, with the plan applied."""
+        """What is read in this dataset's place: the tuned one, once there is one,
+        wherever it is read; or this loop of the script's, with the plan applied."""
         plan = self.given
+        if id(dataset) in self._tuned:
+            return self._tuned[id(dataset)][1]
         if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
             return dataset
         if getattr(dataset, "_feedline_tuned", False) or not plan.edits:
             return dataset
-        if id(dataset) in self._tuned:
-            return self._tuned[id(dataset)][1]
         tuned = dataset
         with self.watch.pause():
             try:

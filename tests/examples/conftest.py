@@ -10,9 +10,7 @@ from tests.verdicts import tier
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
-DEFAULT = frozenset(
-    {"embedding_large_vocabulary", "images_serial_augmentation", "images_tfrecord"}
-)
+DEFAULT = frozenset({"embedding_large_vocabulary", "images_tfrecord"})
 
 
 @pytest.hookimpl(tryfirst=True)

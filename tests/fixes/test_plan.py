@@ -159,7 +159,7 @@ def test_the_plan_holds_what_was_kept_and_nothing_else(case):
 # ------------------------------------------------------------- planted behaviour
 
 LOAD = part("map", 50.0, name="load")
-WORTH = dict(observed=60.0, ceiling=5.0, step={"cpu": 1.0})
+WORTH = {"observed": 60.0, "ceiling": 5.0, "step": {"cpu": 1.0}}
 
 
 def job(**more) -> Case:

@@ -14,13 +14,8 @@ DEFAULT = frozenset(
     {
         "serial_map",
         "serial_map_cured",
-        "recomputed_every_epoch",
-        "many_small_files",
-        "python_function",
         "eager_loop",
-        "retracing_argument",
         "dense_embedding_update",
-        "chatty_callbacks",
         "healthy_fit",
     }
 )

@@ -119,7 +119,10 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
     """All that a cache after this point would save; nothing where it may not be."""
     stages = upstream(point.stage)
-    blocked = any(varies(each) or each.python or each.op in _BLOCKS for each in stages)
+    blocked = any(
+        varies(each) or (each.python and not each.pure) or each.op in _BLOCKS
+        for each in stages
+    )
     if blocked or point.stage.op == "prefetch":
         return []
     known = {id(each) for each in stages}

@@ -6,8 +6,8 @@ elements fit into half of what is free, else in a store on disk that is bounded,
 checksummed and used again by the next run of the same pipeline. The elements are
 the same, so the fix is exact. The first epoch is as slow as before.
 
-Not after the user's Python, whose results nobody can vouch for, and not where a
-pass over the data is broken off: such a cache would never be full.
+Not after the user's Python, unless its code shows that it keeps no state, and not
+where a pass over the data is broken off: such a cache would never be full.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ class Function:
     """A user's function inside a stage, as far as it can be seen from outside.
 
     `ops` counts the TensorFlow operations of the traced graph by type, those of
-    nested functions included. `seeded`: what it draws follows from a seed.
+    nested functions included. `seeded`: what it draws follows from a seed. `pure`:
+    all Python in it is seen to keep no state, so the same element gives the same.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Function:
     stateful: bool = False
     python: bool = False
     seeded: bool = False
+    pure: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class Stage:
     def python(self) -> bool:
         """Does this stage run the user's Python for every element?"""
         return self.op == "from_generator" or any(f.python for f in self.functions)
+
+    @property
+    def pure(self) -> bool:
+        """Is any Python in it seen to keep no state?"""
+        return self.op != "from_generator" and all(f.pure for f in self.functions)
 
     def label(self) -> str:
         """How a person would name it: `map(load)`, `batch(32)`."""

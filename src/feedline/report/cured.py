@@ -25,7 +25,7 @@ def fixes(page: Page, report: Report) -> Iterator[Text]:
 def _fix(page: Page, fix: FixRow) -> Iterator[Text]:
     style = "bold green" if fix.applied else "dim"
     mark = "applied" if fix.applied else "left"
-    name = page.fit(f"  {fix.fix} ({fix.grade})", page.width)
+    name = "  " + page.fit(f"{fix.fix} ({fix.grade})", page.width - 2)
     head = Text(name, style)
     if cell_len(name) + cell_len(mark) + 2 <= page.width:
         head.append("  " + mark, "not bold default")

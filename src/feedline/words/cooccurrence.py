@@ -41,7 +41,7 @@ FOLDER = "cooccurrences"
 FORMAT = 1
 BLOCK = 1 << 16
 """Records of a block, on average."""
-MEMORY = 512 << 20
+MEMORY = 256 << 20
 """Bytes that counting may take."""
 
 _DENSE = 2048  # words of the square table

@@ -1,7 +1,9 @@
 """What the training loop works off: blocks, in an order, of so many epochs.
 
-The blocks of an epoch come in an order drawn anew from the seed, so that no part
-of the corpus is always learnt last, at the lowest rate.
+Text is taken in order, by turns from the first half of the corpus and from the
+second, so that both are learnt at all rates, from the highest to the lowest. That
+is what two workers of word2vec or gensim do, here whatever the number of threads.
+Co-occurrences have no order of their own and are shuffled.
 """
 
 from __future__ import annotations
@@ -70,8 +72,8 @@ class TextTask:
     def config(self) -> Config:
         return self.tables.config
 
-    def order(self, epoch: int) -> NDArray[np.int64]:
-        return shuffled(self.config.seed, epoch, len(self.spans))
+    def order(self, epoch: int) -> NDArray[np.int64]:  # noqa: ARG002
+        return by_turns(len(self.spans))
 
     def run(self, epoch: int, place: int) -> Tally:
         block = int(self.order(epoch)[place])
@@ -174,6 +176,14 @@ def text_task(
 ) -> TextTask:
     sizes = np.array([stop - start for _, start, stop in spans], np.int64)
     return TextTask(engine, tables, weights, arrays, spans, sizes)
+
+
+@lru_cache(maxsize=2)
+def by_turns(blocks: int) -> NDArray[np.int64]:
+    """The blocks in order, by turns from the first half and the second."""
+    half = -(-blocks // 2)
+    turns = np.arange(2 * half).reshape(2, half).T.reshape(-1)
+    return np.asarray(turns[turns < blocks])
 
 
 @lru_cache(maxsize=2)

@@ -65,7 +65,25 @@ def describe(traced: Any, func: Any = None) -> Function:
         seeded=generated or (drawn and _has_seed(traced)),
         stateful=any(_is_stateful(op) for op in ops) or _captures_dataset(traced),
         python=bool(_PYTHON & ops.keys()),
+        pure=not (_PYTHON & ops.keys()) or _is_pure(traced),
     )
+
+
+def _is_pure(traced: Any) -> bool:
+    """Is every Python function in the graph seen to keep no state?"""
+    from tensorflow.python.ops import script_ops
+
+    from feedline.job.workers.function import undecorated
+    from feedline.job.workers.shape import purity
+
+    for op in _operations(traced.function.graph):
+        if op.type not in _PYTHON:
+            continue
+        registered = script_ops._py_funcs.get(op.get_attr("token").decode())
+        inner = getattr(registered, "_func", registered)
+        if inner is None or purity(unwrapped(undecorated(inner))).pure is not True:
+            return False
+    return True
 
 
 def _has_seed(traced: Any) -> bool:

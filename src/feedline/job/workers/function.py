@@ -93,7 +93,7 @@ class _User:
         # As TensorFlow calls it: with AutoGraph turned off, if only for code that
         # AutoGraph has translated together with the function around it.
         self._call = registered._func if eager else registered
-        self.function = unwrapped(_undecorated(self._call))
+        self.function = unwrapped(undecorated(self._call))
 
     def in_worker(self, *arrays: Any) -> Any:
         if self.eager:
@@ -176,7 +176,7 @@ def _registered(token: str, op: str) -> _User:
     return _User(registered, eager)
 
 
-def _undecorated(func: Any) -> Any:
+def undecorated(func: Any) -> Any:
     """Without what `do_not_convert` puts around it."""
     while True:
         inner = getattr(func, "__wrapped__", None) or getattr(

@@ -46,6 +46,12 @@ _STORES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"}
 
 
+_FIXED = (
+    *(bool, int, float, complex, str, bytes, tuple, frozenset, type(None), type),
+    *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+)
+
+
 @dataclass(frozen=True)
 class Purity:
     """`pure`: True where all that the function uses is known to keep no state,
@@ -133,6 +139,8 @@ class _Look:
         own = set(code.co_cellvars)
         translated = "__autograph_generated_file" in code.co_filename
         chain: Any = None
+        held: list[str] = []  # what is not its own and could be written into
+        written = False
         for step in dis.get_instructions(code):
             name = step.argval if isinstance(step.argval, str) else ""
             if step.opname in _STORES:
@@ -144,6 +152,7 @@ class _Look:
             elif step.opname in ("STORE_ATTR", "DELETE_ATTR"):
                 self.doubts.append(f"{at} sets .{name} of an object")
             elif step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+                written = True
                 if chain is not None:
                     self.seen.append(f"{at} changes an item of what is not its own")
             elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
@@ -169,6 +178,8 @@ class _Look:
                     name, around.get(name, getattr(builtins, name, None))
                 )
                 chain = value
+                if not isinstance(value, _FIXED) and not inspect.ismodule(value):
+                    held.append(name)
                 yield from self._value(f"{at} uses {name}", value)
                 continue
             elif step.opname == "LOAD_CONST" and isinstance(
@@ -186,6 +197,10 @@ class _Look:
                 )
             if step.opname not in ("PUSH_NULL", "CACHE", "PRECALL", "LOAD_CONST"):
                 chain = chain if step.opname.startswith("LOAD_FAST") else None
+        if written and held:
+            # `n[0] += 1`: whether the item written is of `n` or of an own list
+            # cannot be told from the instructions.
+            self.doubts.append(f"{at} sets items and has {', '.join(held)} at hand")
 
     def _value(self, how: str, value: Any) -> Iterator[Any]:
         """Something that the function has at hand."""

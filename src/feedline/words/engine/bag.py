@@ -169,7 +169,9 @@ def cbow(
             for centre in range(start, stop):
                 i = centre - start
                 if centre + 1 < stop:
-                    fetch_rows(y, rows, (i + 1) * outputs + 1, (i + 2) * outputs, depth)
+                    fetch_rows(y, rows, (i + 1) * outputs, (i + 2) * outputs, depth)
+                    soon[0] = kept[min(n - 1, centre + 1 + window)] * stride
+                    fetch_rows(x, soon, 0, 1, depth)
                 size = 0
                 for place in range(lefts[i], rights[i]):
                     if place != centre:

@@ -51,7 +51,7 @@ def block(
     tree = config.loss == "hs"
     paths = (tables.path_offsets, tables.path_nodes, tables.path_codes)
     longest = -(-tables.longest_path // TILE)
-    signs = blank_signs(2 * (longest + 1)) if tree else noise_signs(config.negative)
+    signs = blank_signs(longest + 1) if tree else noise_signs(config.negative)
     if config.model == "skipgram" and not config.subwords:
         if tree:
             examples, kept = skipgram.with_tree(
