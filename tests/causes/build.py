@@ -48,7 +48,11 @@ def part(
     **args: Any,
 ) -> Part:
     function = Function(
-        name or "", ops=dict.fromkeys(ops, 1), python=python, random=random
+        name or "",
+        ops=dict.fromkeys(ops, 1),
+        python=python,
+        random=random,
+        pure=not python,
     )
     return Part(
         Stage(

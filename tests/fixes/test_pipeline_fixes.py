@@ -21,6 +21,7 @@ from tests.fixes.build import (
 )
 
 MAP = part("map", 50.0, name="load")
+PYTHON = part("map", 50.0, name="f", python=True)
 SHUFFLE = part("shuffle", 0.1, buffer_size=10)
 WRITES = "AssignAddVariableOp"
 
@@ -155,7 +156,7 @@ def test_a_cache_that_does_not_fit_into_memory_goes_to_disk_or_nowhere():
         ((SLICES, MAP, BATCH), {"epochs": 1}),
         ((SLICES, MAP, BATCH), {"epochs": 3, "job": {"restarts": False}}),
         ((SLICES, part("map", 50.0, name="f", random=True), BATCH), {"epochs": 3}),
-        ((SLICES, part("map", 50.0, name="f", python=True), BATCH), {"epochs": 3}),
+        ((SLICES, of_function(PYTHON, pure=False), BATCH), {"epochs": 3}),
         ((SLICES, MAP, SHUFFLE, BATCH, part("take", count=5)), {"epochs": 3}),
         ((SLICES, MAP, part("cache", filename=""), BATCH), {"epochs": 3}),
         ((SLICES, MAP, BATCH), {"epochs": 3, "cardinality": -2, "job": {
@@ -169,6 +170,11 @@ def test_a_cache_that_does_not_fit_into_memory_goes_to_disk_or_nowhere():
 )  # fmt: skip
 def test_no_cache(parts, more):
     assert proposed("cache", looked_at(*parts, **more)) == []
+
+
+def test_python_whose_code_keeps_no_state_may_be_cached():
+    looked = looked_at(SLICES, of_function(PYTHON, pure=True), BATCH, epochs=3)
+    assert one("cache", looked).grade == "exact"
 
 
 def test_a_cache_on_trial_holds_a_part_and_repeats_it():

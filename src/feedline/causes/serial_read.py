@@ -45,9 +45,11 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import gain_of_threads, ms, reads_records, seen
 from feedline.job.job import Job
+from feedline.job.pipeline import Stage
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("interleave", "pack")
+_SERIAL = (None, 0, 1)
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
@@ -59,7 +61,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     names = stage.args.get("filenames")
     files = len(names) if isinstance(names, list | tuple) else job.files or 0
     files = measured.files.files if measured.files else files
-    if files < 2 or cost.parallelism > 1 or stage.python:
+    if files < 2 or cost.parallelism > 1 or stage.python or _asks_for_several(stage):
         return
     threads = min(files, measured.machine.cores)
     saved = gain_of_threads(measured, cost, threads)
@@ -69,3 +71,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         f"{threads} threads the step would take {ms(saved)} less."
     )
     yield Finding("serial-read", saved, evidence, slowest.where(job), FIXES)
+
+
+def _asks_for_several(stage: Stage) -> bool:
+    """TensorFlow's own account of a reader does not tell its threads."""
+    names = ("num_parallel_reads", "num_parallel_calls")
+    return any(stage.args.get(name) not in _SERIAL for name in names)
