@@ -160,7 +160,9 @@ def _build(model: Any, dataset: Any, copy: Any) -> None:
             dataset.element_spec,
         )
     else:
-        batch = next(iter(copy))
+        # A map may advance a generator's state, which copies share.
+        with restored(None, variables_in(read(dataset))):
+            batch = next(iter(copy))
     with model.distribute_strategy.scope():
         model._symbolic_build(data_batch=batch)
 
