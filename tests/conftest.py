@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread
 import signal
+import threading
+
+import pytest
 
 # Started in the background of a shell, a process inherits that Ctrl-C is ignored,
 # and hands it on to every script that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def threads_go_on():
+    """A test that runs a script in this process also ends it as Python does, which
+    tells thread pools that the interpreter is going."""
+    yield
+    threading._SHUTTING_DOWN = False
+    concurrent.futures.thread._shutdown = False

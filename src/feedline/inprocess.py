@@ -162,7 +162,9 @@ def _build(model: Any, dataset: Any, copy: Any) -> None:
     else:
         # A map may advance a generator's state, which copies share.
         with restored(None, variables_in(read(dataset))):
-            batch = next(iter(copy))
+            batch = next(iter(copy), None)
+    if batch is None:
+        raise ended(StopIteration())
     with model.distribute_strategy.scope():
         model._symbolic_build(data_batch=batch)
 
