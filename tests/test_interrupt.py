@@ -20,7 +20,7 @@ from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan, save
 from tests.place import Place
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 JOB = """\
 import hashlib
