@@ -6,7 +6,7 @@ import os
 import textwrap
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from feedline.errors import FeedlineError
@@ -184,6 +184,9 @@ LINES = st.lists(st.sampled_from(["", "a", "b", "c\r", "é"]), max_size=14)
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(LINES, LINES, st.booleans(), st.booleans())
+# Lines that repeat around the change, up to the end of the file.
+@example([""] * 5, ["", "", "", "a", "", "", "", ""], False, True)
+@example([""] * 5, ["a", *[""] * 5], False, True)
 def test_git_makes_the_one_of_the_other(repository, before, after, end, end_too):
     old = "\n".join(["x", *before]).encode() + b"\n" * end
     new = "\n".join(["x", *after]).encode() + b"\n" * end_too

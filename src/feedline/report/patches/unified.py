@@ -9,8 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 _CONTEXT = 3
+_Kind = Literal["replace", "delete", "insert", "equal"]
 _PLAIN = re.compile(r'[^\x00-\x1f\x7f"\\]*')
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
@@ -27,23 +29,41 @@ def _lines(path: str, before: list[str], after: list[str]) -> Iterator[str]:
     # A name with a blank in it is ended by a tab, as git does.
     end = "\t" if " " in path and not old.startswith('"') else ""
     yield f"diff --git {old} {new}\n--- {old}{end}\n+++ {new}{end}\n"
-    # What is the same at both ends need not be compared again, but for the context.
-    first = max(0, _same(before, after) - _CONTEXT)
-    most = min(len(before), len(after)) - first
-    last = max(0, min(most, _same(before[::-1], after[::-1])) - _CONTEXT)
-    old_lines, new_lines = before[first : len(before) - last], after[first:]
-    new_lines = new_lines[: len(new_lines) - last]
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    for group in matcher.get_grouped_opcodes(_CONTEXT):
-        a = _span(first + group[0][1], first + group[-1][2])
-        b = _span(first + group[0][3], first + group[-1][4])
-        yield f"@@ -{a} +{b} @@\n"
+    for group in _Changes(before, after).get_grouped_opcodes(_CONTEXT):
+        yield f"@@ -{_span(group[0][1], group[-1][2])}"
+        yield f" +{_span(group[0][3], group[-1][4])} @@\n"
         for kind, a1, a2, b1, b2 in group:
             if kind == "equal":
-                yield from (_ended(" " + line) for line in old_lines[a1:a2])
+                yield from (_ended(" " + line) for line in before[a1:a2])
                 continue
-            yield from (_ended("-" + line) for line in old_lines[a1:a2])
-            yield from (_ended("+" + line) for line in new_lines[b1:b2])
+            yield from (_ended("-" + line) for line in before[a1:a2])
+            yield from (_ended("+" + line) for line in after[b1:b2])
+
+
+class _Changes(difflib.SequenceMatcher[str]):
+    """What is the same at both ends is not compared again. It is still there as
+    context: git takes a hunk without any after it for the end of the file."""
+
+    def __init__(self, before: list[str], after: list[str]) -> None:
+        self.sizes = len(before), len(after)
+        self.head = _same(before, after)
+        rest, rest_too = before[self.head :], after[self.head :]
+        self.tail = _same(rest[::-1], rest_too[::-1])
+        middle = rest[: len(rest) - self.tail]
+        middle_too = rest_too[: len(rest_too) - self.tail]
+        super().__init__(None, middle, middle_too, autojunk=False)
+
+    def get_opcodes(self) -> list[tuple[_Kind, int, int, int, int]]:
+        head, tail, (old, new) = self.head, self.tail, self.sizes
+        found: list[tuple[_Kind, int, int, int, int]] = [
+            (kind, a1 + head, a2 + head, b1 + head, b2 + head)
+            for kind, a1, a2, b1, b2 in super().get_opcodes()
+        ]
+        if head:
+            found.insert(0, ("equal", 0, head, 0, head))
+        if tail:
+            found.append(("equal", old - tail, old, new - tail, new))
+        return found
 
 
 def _same(one: list[str], other: list[str]) -> int:
