@@ -118,6 +118,60 @@ class ProofRow:
 
 
 @dataclass(frozen=True)
+class SpanRow:
+    """`kind` is one of `feedline.measure.trace.kinds.KINDS`; `label` says what ran:
+    a kernel, an op, a stage of the pipeline."""
+
+    start_ms: float
+    end_ms: float
+    kind: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class TimelineRow:
+    """One lane: what the step is made of, the host, its input, copies, a device.
+    Its spans are in order and do not overlap."""
+
+    lane: str
+    spans: tuple[SpanRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A few steps as a capture saw them; times count from the first step's start.
+    `steps` are the steps' own starts and ends."""
+
+    rows: tuple[TimelineRow, ...]
+    steps: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A part of the captured steps: its kind, its share of the time, milliseconds
+    per step, and under which of the report's four shares it is counted."""
+
+    kind: str
+    share: float
+    ms: float
+    counts_as: str
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """What a profiler capture says. The parts' shares add up to 1; `unknown` is
+    the share of those that nothing in the capture explains."""
+
+    source: str
+    parts: tuple[PartRow, ...]
+    unknown: float
+    busy: float
+    devices: tuple[str, ...]
+    steps: int
+    boundaries: str = ""
+
+
+@dataclass(frozen=True)
 class Report:
     version: str
     machine: MachineRow
@@ -136,6 +190,8 @@ class Report:
     loop: str = ""
     unknown: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    trace: TraceRow | None = None
+    timeline: Timeline | None = None
     schema: int = field(default=SCHEMA)
 
     def show(self, file: TextIO | None = None, *, color: bool | None = None) -> None:
