@@ -402,21 +402,6 @@ def test_an_export_for_the_projector(tmp_path):
     np.testing.assert_array_equal(rows.astype(np.float32), made().matrix)
 
 
-@pytest.mark.tensorflow
-def test_a_keras_layer_and_model(tmp_path):
-    keras = pytest.importorskip("keras")
-    vectors = made()
-    layer = vectors.layer()
-    np.testing.assert_array_equal(np.asarray(layer(np.array([2])))[0], vectors["漢字"])
-    assert not layer.trainable
-    assert vectors.layer(trainable=True).trainable
-    vectors.export(tmp_path / "v.keras")
-    model = keras.saving.load_model(tmp_path / "v.keras")
-    found = np.asarray(model(np.array([[0, 1]])))[0]
-    np.testing.assert_array_equal(found, vectors.matrix[:2])
-    assert (tmp_path / "v.txt").read_text("utf-8").split() == list(vectors.words)
-
-
 # Files that are wrong ---------------------------------------------------------
 
 

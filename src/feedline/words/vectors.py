@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,8 +117,20 @@ class Vectors:
         )
         return f"<Vectors: {len(self):,} words, dimension {self.dim}{more}>"
 
-    def lookup(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of many words, a row for each."""
+    @overload
+    def lookup(self, words: Sequence[str]) -> NDArray[np.float32]: ...
+
+    @overload
+    def lookup(self, words: Any) -> Any: ...
+
+    def lookup(self, words: Any) -> Any:
+        """The vectors of many words, a row for each.
+
+        A tensor of words, of any shape or ragged, gives a tensor, also inside a
+        `tf.function`: there a word without a vector is zeros, not an error.
+        """
+        if type(words).__module__.split(".")[0] == "tensorflow":
+            return self._graph(words)
         rows = [self.index.get(word, -1) for word in words]
         if not rows:
             return np.empty((0, self.dim), np.float32)
@@ -127,6 +139,12 @@ class Vectors:
             if row < 0:
                 found[i] = self[words[i]]
         return found
+
+    @cached_property
+    def _graph(self) -> Any:
+        from feedline.words.graph import Lookup
+
+        return Lookup(self)
 
     def mean(self, words: Sequence[str]) -> Row:
         """The mean of the words' vectors, each scaled to length 1 first."""
@@ -275,11 +293,23 @@ class Vectors:
 
         return formats.write(self, path, format, force=force)
 
-    def layer(self, *, trainable: bool = False, **options: Any) -> Any:
-        """A Keras `Embedding` whose row `i` is the vector of `words[i]`."""
+    def layer(
+        self, *, trainable: bool = False, strings: bool = False, **options: Any
+    ) -> Any:
+        """A Keras `Embedding` whose row `i` is the vector of `words[i]`.
+
+        With `strings` it takes the words themselves: a `StringLookup` and the
+        `Embedding`, whose row 0 is for all unknown words and begins as zeros. A
+        model that starts with it needs `keras.Input((None,), dtype="string")`.
+
+        A frozen layer, the default, costs an optimizer nothing. One that trains is
+        rewritten whole in every step by most optimizers; after
+        `feedline.rows.install(model)` only the rows that a batch names are.
+        `options` go to `keras.layers.Embedding`.
+        """
         from feedline.words.formats.keras import layer
 
-        return layer(self, trainable=trainable, **options)
+        return layer(self, trainable=trainable, strings=strings, **options)
 
     def to_gensim(self) -> Any:
         """The same as gensim's KeyedVectors."""

@@ -20,8 +20,8 @@ def export(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="word2vec, word2vec-binary, glove, numpy, gensim, keras or "
-            "projector; otherwise by the name of OUT.",
+            help="word2vec, word2vec-binary, glove, numpy, gensim, keras, "
+            "savedmodel or projector; otherwise by the name of OUT.",
         ),
     ] = None,
     limit: Annotated[
@@ -45,7 +45,8 @@ def export(
       glove             .glove           what reads GloVe's text, without a header
       numpy             .npz .npy        numpy.load; words in OUT's .txt with .npy
       gensim            .kv              gensim's KeyedVectors.load (a pickle)
-      keras             .keras           keras.saving.load_model; words in a .txt
+      keras             .keras           keras.saving.load_model: words to vectors
+      savedmodel        (a directory)    tf.saved_model.load: words to vectors
       projector         (a directory)    TensorBoard's embedding projector
 
     The first three are packed where OUT ends with .gz, as in vectors.vec.gz.
@@ -53,6 +54,7 @@ def export(
     \b
     Examples:
       feedline words export vectors vectors.vec
+      feedline words export vectors lookup --format savedmodel
       feedline words export vectors board --format projector --limit 10000
       feedline words export GoogleNews-vectors-negative300.bin news.npz
     """
@@ -62,7 +64,7 @@ def export(
     formats.check(out, chosen, force=force)
     found = formats.first(load(Path(vectors), source_format), limit)
     formats.write(found, out, chosen, force=force)
-    if found.subwords is not None and chosen != "gensim":
+    if found.subwords is not None and chosen not in ("gensim", "savedmodel"):
         typer.echo(
             "The subwords were left out: this format has no place for them.", err=True
         )

@@ -26,6 +26,7 @@ _MODULES = {
     "projector": "projector",
     "gensim": "gensim",
     "keras": "keras",
+    "savedmodel": "savedmodel",
 }
 
 READABLE = (
@@ -44,8 +45,11 @@ WRITABLE = (
     "numpy",
     "gensim",
     "keras",
+    "savedmodel",
     "projector",
 )
+# Written as a directory, which the format itself looks at.
+_DIRECTORIES = ("projector", "savedmodel")
 
 _PACKED = ("word2vec", "word2vec-binary", "glove")
 
@@ -130,7 +134,7 @@ def check(path: str | os.PathLike[str], name: str, *, force: bool = False) -> Pa
         )
     module = _module(name)
     place = Path(path).absolute()
-    if name != "projector":
+    if name not in _DIRECTORIES:
         place = target.check(path, force=force)
     if hasattr(module, "check"):
         module.check(place, force=force)

@@ -1,7 +1,6 @@
-"""A Keras `Embedding` layer, alone or as a saved model.
+"""Vectors as layers of Keras, alone or as a saved model.
 
-Row `i` of the layer is the vector of `words[i]`: a `StringLookup` or a dictionary
-made from `vectors.words` gives the numbers.
+Only Keras' own layers are used, so that what is saved loads without feedline.
 """
 
 from __future__ import annotations
@@ -16,44 +15,49 @@ from feedline.words.formats import target
 from feedline.words.vectors import Vectors
 
 
-def layer(vectors: Vectors, *, trainable: bool = False, **options: Any) -> Any:
-    """The layer, built and filled. `options` go to `keras.layers.Embedding`.
-
-    A frozen layer costs an optimizer nothing. One that trains is updated as a
-    whole at every step by most optimizers: see `dense-embedding-update`.
-    """
-    keras = _keras()
+def layer(
+    vectors: Vectors, *, trainable: bool = False, strings: bool = False, **options: Any
+) -> Any:
+    """The layer, built and filled: see `Vectors.layer`."""
+    keras = load()
+    name = options.pop("name", None)
+    matrix = np.asarray(vectors.matrix)
+    if strings:
+        matrix = np.concatenate([np.zeros((1, vectors.dim), np.float32), matrix])
     made = keras.layers.Embedding(
-        len(vectors), vectors.dim, trainable=trainable, **options
+        *matrix.shape,
+        trainable=trainable,
+        name="vectors" if strings and name is None else name,
+        **options,
     )
     made.build((None,))
-    made.set_weights([np.asarray(vectors.matrix)])
-    return made
+    made.set_weights([matrix])
+    if not strings:
+        return made
+    from feedline.words.graph import text_of
+
+    words = keras.Input((None,), dtype="string", name="words")
+    numbers = keras.layers.StringLookup(vocabulary=text_of(vectors), name="numbers")
+    return keras.Sequential([words, numbers, made])
 
 
-def check(path: Path, *, force: bool) -> None:
+def check(path: Path, *, force: bool) -> None:  # noqa: ARG001
     if path.suffix != ".keras":
         raise VectorsError(
             f"Keras saves models as NAME.keras, and {path.name} is another name: give "
             f"{path.with_suffix('.keras').name}"
         )
-    target.check(path.with_suffix(".txt"), force=force)
 
 
 def write(vectors: Vectors, path: Path) -> None:
-    """A model of word numbers to vectors, and the words in a `.txt` beside it."""
-    from feedline.words.formats.numpy import write_words
-
-    keras = _keras()
-    model = keras.Sequential(
-        [keras.Input((None,), dtype="int32"), layer(vectors, name="words")]
-    )
-    write_words(vectors, path.with_suffix(".txt"))
+    """A model from words, a text in each row, to vectors."""
+    model = layer(vectors, strings=True)
     with target.replaced(path) as part:
         model.save(part)
 
 
-def _keras() -> Any:
+def load() -> Any:
+    """Keras, or the error that says where it comes from."""
     try:
         import keras
     except ImportError:

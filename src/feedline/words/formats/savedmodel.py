@@ -1,0 +1,64 @@
+"""A SavedModel of TensorFlow: words in, vectors out, the words inside.
+
+    model = tf.saved_model.load(path)
+    model.vectors(tf.constant(["king"]))           # also the serving signature
+
+It needs TensorFlow alone, in Python, C++, Java or TensorFlow Serving. Subwords
+are kept: a word that was never seen has a vector, as in `Vectors`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from feedline.errors import OutputExists, TensorFlowMissing, VectorsError
+from feedline.words.formats import target
+from feedline.words.vectors import Vectors
+
+MARK = "saved_model.pb"
+
+
+def check(path: Path, *, force: bool) -> None:
+    target.check_folder(path)
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise OutputExists(f"{path} is a file; a SavedModel is a directory")
+    if not (path / MARK).is_file() and any(path.iterdir()):
+        raise OutputExists(
+            f"{path} holds something else than a SavedModel: give the name of a new "
+            "directory"
+        )
+    if not force and (path / MARK).is_file():
+        raise OutputExists(
+            f"{path} holds a SavedModel already; give another name, or --force "
+            "(force=True) to overwrite it"
+        )
+
+
+def write(vectors: Vectors, path: Path) -> None:
+    try:
+        import tensorflow as tf
+
+        from feedline.words.graph import Lookup
+    except ImportError:
+        raise TensorFlowMissing from None
+    lookup = Lookup(vectors)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    old = part.with_suffix(".old")
+    try:
+        tf.saved_model.save(lookup, str(part), signatures=lookup.vectors)
+        if path.exists():
+            os.rename(path, old)
+        os.rename(part, path)
+    except (OSError, tf.errors.OpError) as error:
+        if old.exists() and not path.exists():
+            os.rename(old, path)
+        raise VectorsError(f"cannot write {path}: {error}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
