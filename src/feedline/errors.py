@@ -10,6 +10,7 @@
     ├── CorpusError               text that cannot be read, or has no words in it
     ├── TrainingError             word vectors cannot be trained or resumed so
     ├── VectorsError              a file of vectors is damaged or of another kind
+    ├── ClassifierError           a saved classifier is damaged, or asked amiss
     ├── UnknownWord               the vocabulary has no such word
     └── OutputExists              a file would be overwritten without --force
 
@@ -76,6 +77,10 @@ class TrainingError(FeedlineError):
 
 class VectorsError(FeedlineError):
     """A file of vectors is missing, damaged, hostile or of another kind."""
+
+
+class ClassifierError(FeedlineError):
+    """A saved classifier is damaged or of another kind, or asked amiss."""
 
 
 class UnknownWord(FeedlineError, KeyError):

@@ -27,6 +27,7 @@ __all__ = [
     "Progress",
     "Vectors",
     "Vocabulary",
+    "classify",
     "evaluate",
     "load",
     "train",
@@ -51,6 +52,8 @@ def load(path: Any, format: str | None = None) -> Vectors:  # noqa: A002
 
 
 def __getattr__(name: str) -> Any:
+    if name == "classify":
+        return importlib.import_module(f"{__name__}.classify")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -13,13 +13,16 @@ but in its corpus_file mode with two workers the rate falls just as far as here.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from feedline.errors import TrainingError
+from feedline.words.checks import is_number as _is_number
+from feedline.words.checks import number as _number
+from feedline.words.checks import one_of as _one_of
+from feedline.words.checks import whole as _whole
 
 MODELS = ("skipgram", "cbow", "glove")
 LOSSES = ("ns", "hs")
@@ -133,29 +136,3 @@ class Config:
             for name in mine
             if name != "threads" and mine[name] != other.get(name)
         ]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise TrainingError(f"{name} is {value!r}; it can be {', '.join(known)}.")
-
-
-def _whole(name: str, value: Any, low: int, high: int, usual: str) -> None:
-    fits = isinstance(value, int) and not isinstance(value, bool)
-    if not fits or not low <= value <= high:
-        raise TrainingError(
-            f"{name} is {value!r}; it must be a whole number from {low} to {high} "
-            f"({usual})."
-        )
-
-
-def _number(name: str, value: Any, low: float, high: float, usual: str) -> None:
-    if not _is_number(value) or not math.isfinite(value) or not low <= value <= high:
-        raise TrainingError(
-            f"{name} is {value!r}; it must be a number from {low:g} to {high:g} "
-            f"({usual})."
-        )

@@ -131,16 +131,18 @@ class Corpus:
         bound: int | None = None,
         spool: Spool | None = None,
         progress: Progress | None = None,
+        blocks: Blocks | None = None,
+        threads: int | None = None,
     ) -> Counted:
-        """Count all its words."""
+        """Count all its words, or those of other text that is cut in the same way."""
         plain = self.pattern is None and self.tokenize is None
         # Python's own code runs in one thread: the caller's, which it may rely on.
         alone = self.tokenize is not None or self.sentences is not None
         return count(
-            self.blocks(),
+            self.blocks() if blocks is None else blocks,
             lower=self.lower and plain,
             scanner=Scanner if plain else self._scanner,
-            threads=1 if alone else None,
+            threads=1 if alone else threads,
             bound=bound,
             spool=spool,
             progress=progress,

@@ -11,18 +11,35 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from feedline.words.engine.kinds import Tally
-from feedline.words.task import Task
 
 _LOOK = 0.1
+
+
+class Work(Protocol):
+    """Blocks, in an order for each epoch."""
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How much work each block is."""
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """The blocks of an epoch, as they are to be taken."""
+
+    def run(self, epoch: int, place: int) -> Tally:
+        """Do the block at a place of the epoch's order."""
 
 
 @dataclass
 class Leg:
     """One stretch of an epoch. `next` is the first block that was not taken."""
 
-    task: Task
+    task: Work
     epoch: int
     next: int
     tally: Tally = field(default_factory=Tally)

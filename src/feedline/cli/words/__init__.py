@@ -8,6 +8,7 @@ from __future__ import annotations
 import typer
 
 from feedline.cli.words.analogy import analogy
+from feedline.cli.words.classify import app as classify
 from feedline.cli.words.evaluate import evaluate
 from feedline.cli.words.export import export
 from feedline.cli.words.similar import similar
@@ -26,6 +27,7 @@ app.command()(similar)
 app.command()(analogy)
 app.command()(evaluate)
 app.command()(export)
+app.add_typer(classify, name="classify")
 
 
 @app.callback(invoke_without_command=True)
@@ -39,6 +41,7 @@ def words(context: typer.Context) -> None:
       feedline words analogy vectors "king - man + woman"
       feedline words evaluate vectors --analogies questions-words.txt
       feedline words export vectors vectors.bin
+      feedline words classify train labelled.txt -o topics
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -1,0 +1,48 @@
+"""The options that say how labelled texts lie in files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="fasttext, csv or tsv.  [default: by the name of the file]",
+        show_default=False,
+    ),
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="Of a table: the column of labels, by name or number.",
+        show_default=False,
+    ),
+]
+TextColumn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        metavar="COLUMN",
+        help="Of a table: a column of text; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def column(name: str) -> str | int:
+    """A column by name, or by number where it is one."""
+    return int(name) if name.isascii() and name.isdigit() else name
+
+
+def columns(label: str | None, text: list[str] | None) -> dict[str, object]:
+    """Both, as the functions of `classify` take them."""
+    return {
+        "label": None if label is None else column(label),
+        "text": tuple(column(name) for name in text or ()),
+    }

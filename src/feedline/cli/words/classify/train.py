@@ -1,0 +1,158 @@
+"""`feedline words classify train`: a classifier from labelled texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from feedline.cli.words.classify.layout import (
+    FormatName,
+    LabelColumn,
+    TextColumn,
+    columns,
+)
+
+if TYPE_CHECKING:
+    from feedline.words.classify import Classifier
+
+
+def train(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="Labelled texts: files, globs or directories; - is stdin.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Save to DIR.", show_default=False
+        ),
+    ],
+    dim: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Numbers in a vector.  [default: 100]", show_default=False
+        ),
+    ] = None,
+    epochs: Annotated[
+        int, typer.Option("--epochs", "--epoch", metavar="N", help="Passes.")
+    ] = 15,
+    lr: Annotated[
+        float, typer.Option(metavar="R", help="Learning rate at the start.")
+    ] = 1.0,
+    word_ngrams: Annotated[
+        int, typer.Option(metavar="N", help="Longest word n-gram; 1 for none.")
+    ] = 1,
+    min_count: Annotated[
+        int, typer.Option(metavar="N", help="Leave out words seen less often.")
+    ] = 1,
+    bucket: Annotated[
+        int, typer.Option(metavar="N", help="Rows that n-grams share, at most.")
+    ] = 2_000_000,
+    pretrained: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="VECTORS", help="Start from these vectors.", show_default=False
+        ),
+    ] = None,
+    lower: Annotated[bool, typer.Option("--lower", help="Lower the case.")] = False,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Words are its matches; otherwise what spaces divide.",
+            show_default=False,
+        ),
+    ] = None,
+    format_name: FormatName = None,
+    label: LabelColumn = None,
+    text: TextColumn = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all draws.")] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="[default: all cores allowed]", show_default=False
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite what is in DIR.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, no summary.")
+    ] = False,
+) -> None:
+    """Train a classifier from labelled texts.
+
+    DATA has a text on each line, its labels in front, as fastText has them:
+
+    \b
+      __label__sports an early exit for the champion
+      __label__politics __label__europe ministers meet in rome
+
+    A .csv or .tsv has a column `label` and a column `text`, or no header, and
+    then the label comes first. Any file may be packed: .gz .xz .zst .bz2.
+
+    Words are what spaces divide. For text as people write it, with capitals and
+    punctuation, --lower --pattern '\\w+' nearly always does better.
+
+    \b
+    Examples:
+      feedline words classify train train.txt -o topics
+      feedline words classify train reviews.csv -o mood --text title --text body
+      feedline words classify train train.txt -o topics --pretrained glove.txt
+    """
+    from feedline.cli.words.bar import Bar
+    from feedline.words.classify import directory
+    from feedline.words.classify.training import train as run
+    from feedline.words.formats import bundle
+
+    bundle.check(directory.KIND, out, force=force)
+    options: dict[str, Any] = {
+        "dim": dim,
+        "epochs": epochs,
+        "lr": lr,
+        "word_ngrams": word_ngrams,
+        "min_count": min_count,
+        "bucket": bucket,
+        "lower": lower,
+        "pattern": pattern,
+        "seed": seed,
+        "threads": threads,
+        **columns(label, text),
+    }
+    bar = Bar(quiet=quiet)
+    try:
+        with bar:
+            made = run(
+                data,
+                pretrained=pretrained,
+                format=format_name,
+                progress=bar,
+                **options,
+            )
+            made.save(out, force=force)
+    except KeyboardInterrupt:
+        typer.echo(f"feedline: interrupted; {out} was not written.", err=True)
+        raise typer.Exit(130) from None
+    if not quiet:
+        _summary(made, out, bar.seconds)
+
+
+def _summary(made: Classifier, out: Path, seconds: float) -> None:
+    about = made.about
+    typer.echo(
+        f"{out}: {len(made.labels):,} labels, {about['texts']:,} texts, "
+        f"{len(made.words):,} words, {len(made.buckets):,} n-grams"
+    )
+    typer.echo(
+        f"{about['words_per_second']:,} words/s on {made.options.threads} threads, "
+        f"{seconds:.1f} s in all, last loss {about['losses'][-1]:.3f}"
+    )
+    if about["unlabelled"]:
+        typer.echo(f"{about['unlabelled']:,} texts without a label were left out.")
+    typer.echo(f"Try: feedline words classify test {out} TEST_FILE")
