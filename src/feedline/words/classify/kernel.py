@@ -37,7 +37,7 @@ from feedline.words.engine.simd import (
 )
 
 SHARED = 32
-HOT = 256
+HOT = 512
 # Output matrices beyond this many floats are worked on where they are: copying them
 # would cost more than waiting.
 COPIED = 1 << 20
