@@ -27,9 +27,9 @@ from feedline.errors import FeedlineError, NoTrainingLoop, TensorFlowMissing
 from feedline.fixes.fix import grades
 from feedline.fixes.saved import SavedPlan
 from feedline.job.capture import check
-from feedline.report.build import tidy
 from feedline.report.json import from_json
 from feedline.report.report import Report
+from feedline.report.tidy import tidy
 
 
 class MeasuringFailed(FeedlineError):

@@ -78,6 +78,7 @@ def test_our_options_stand_before_the_script_the_rest_is_untouched(arguments, se
         ["--seconds", "0"],
         ["--loop", "0"],
         ["--json", "no/such/folder/r.json"],
+        ["--html", "no/such/folder/r.html"],
         ["--patch", "no/such/folder/p.diff"],
     ],
     ids=" ".join,
@@ -113,12 +114,13 @@ def test_a_plan_is_used_where_there_is_one_and_made_where_not(tmp_path):
 
 
 def test_the_report_goes_to_standard_error_and_to_its_file(tmp_path):
-    path = tmp_path / "r.json"
+    path, page = tmp_path / "r.json", tmp_path / "r.html"
     body = "print('the script')\nreturn Ran(0, sample())"
-    done = with_session(body, "--json", str(path), "x.py")
+    done = with_session(body, "--json", str(path), "--html", str(page), "x.py")
     assert done.stdout == "the script\n"
     assert done.stderr == render(sample())
     assert load_report(path) == sample()
+    assert page.read_text("utf-8") == sample().to_html()
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 143])

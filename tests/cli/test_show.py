@@ -22,3 +22,20 @@ def test_a_damaged_report_is_one_clear_sentence(tmp_path):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == ("feedline: cannot read r.json: report.version is missing\n")
+
+
+def test_it_makes_a_page_of_a_saved_report(tmp_path):
+    save(sample(), tmp_path / "r.json")
+    done = feedline("show", "--html", "r.html", "r.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == render(sample())
+    assert (tmp_path / "r.html").read_text("utf-8") == sample().to_html()
+
+
+def test_a_file_that_is_not_a_page_is_left_alone(tmp_path):
+    save(sample(), tmp_path / "r.json")
+    before = (tmp_path / "r.json").read_text()
+    done = feedline("show", "--html", "r.json", "r.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "r.json exists and is not a feedline page" in done.stderr
+    assert (tmp_path / "r.json").read_text() == before

@@ -55,6 +55,22 @@ def test_the_report_is_printed_and_saved(tmp_path):
     assert load(path) == sample()
 
 
+def test_a_page_is_saved_beside_the_json(tmp_path):
+    page, path = tmp_path / "r.html", tmp_path / "r.json"
+    arguments = ["why", "--html", str(page), "--json", str(path), "x.py"]
+    done = with_session("return sample(), 0", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert page.read_text("utf-8") == sample().to_html()
+    assert load(path) == sample()
+
+
+def test_one_file_cannot_be_both(tmp_path):
+    arguments = ["why", "--html", "r", "--json", "r", "x.py"]
+    done = with_session("print('ran')", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--json and --html both name r" in done.stderr
+
+
 def test_the_file_is_where_it_was_asked_for_even_if_the_script_moves(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     body = "import os; os.chdir('elsewhere'); return sample(), 0"

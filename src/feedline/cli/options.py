@@ -33,6 +33,10 @@ Json = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Save the report as JSON."),
 ]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Save the report as an HTML page."),
+]
 Seconds = Annotated[
     float,
     typer.Option(metavar="N", callback=_positive, help="How long measuring may take."),

@@ -13,6 +13,7 @@ from feedline.cli.options import (
     Arguments,
     Color,
     Force,
+    Html,
     Json,
     Loop,
     Module,
@@ -33,6 +34,7 @@ def run(
         ),
     ] = "exact",
     json: Json = None,
+    html: Html = None,
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -81,14 +83,15 @@ def run(
       feedline run --dry-run train.py             what would be done, no training
       feedline run --plan train.plan train.py     measure once, then use the plan
       feedline run --patch fast.diff train.py     and `git apply fast.diff`
+      feedline run --html report.html train.py    what was found, as a page
 
     \b
     Exit codes: the script's own; 2 bad usage or bad input, 3 no training loop was
     found.
     """
-    from feedline.report import json as report_json
+    from feedline.cli.outputs import outputs
 
-    target = None if json is None else report_json.check_target(json, force=force)
+    save = outputs(json, html, force=force)
     wanted = [name.strip() for name in allow.split(",") if name.strip()]
     diff = None if patch is None else _writable(patch, force=force)
 
@@ -113,8 +116,7 @@ def run(
     )
     if ran.report is not None:
         ran.report.show(sys.stderr, color=color)
-        if target is not None:
-            report_json.save(ran.report, target, force=force)
+        save(ran.report)
     if ran.plan is not None and place is not None and known is None:
         saved.save(ran.plan, place)
     if diff is not None and ran.plan is not None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from feedline.cli.options import Color, Force, Html
+
 
 def show(
     file: Annotated[
@@ -17,10 +19,9 @@ def show(
             show_default=False,
         ),
     ],
-    color: Annotated[
-        bool | None,
-        typer.Option("--color/--no-color", help="Colour; otherwise on a terminal."),
-    ] = None,
+    html: Html = None,
+    force: Force = False,
+    color: Color = None,
 ) -> None:
     """Print a saved report again. Nothing is run.
 
@@ -28,7 +29,12 @@ def show(
     Examples:
       feedline show report.json
       feedline show --no-color report.json > verdict.txt
+      feedline show --html report.html report.json
     """
+    from feedline.cli.outputs import outputs
     from feedline.report.json import load
 
-    load(file).show(color=color)
+    report = load(file)
+    save = outputs(None, html, force=force)
+    report.show(color=color)
+    save(report)

@@ -8,6 +8,7 @@ from feedline.cli.options import (
     Arguments,
     Color,
     Force,
+    Html,
     Json,
     Loop,
     Module,
@@ -21,6 +22,7 @@ def why(
     args: Arguments = None,
     module: Module = False,
     json: Json = None,
+    html: Html = None,
     seconds: Seconds = 60.0,
     loop: Loop = None,
     force: Force = False,
@@ -39,16 +41,16 @@ def why(
       feedline why train.py
       feedline why train.py --epochs 3 --data ./images
       feedline why --json report.json --seconds 30 train.py
+      feedline why --html report.html train.py
       feedline why -m mypackage.train --config small.toml
 
     \b
     Exit codes: 0 done, 2 bad usage or bad input, 3 no training loop was found,
     and the script's own code where the script failed by itself.
     """
-    from feedline.report import json as report_json
+    from feedline.cli.outputs import outputs
 
-    # The script may change its directory: the file's place is settled before.
-    path = None if json is None else report_json.check_target(json, force=force)
+    save = outputs(json, html, force=force)
 
     from feedline import session
 
@@ -57,6 +59,5 @@ def why(
         try:
             report.show(color=color)
         finally:
-            if path is not None:
-                report_json.save(report, path, force=force)
+            save(report)
     raise typer.Exit(code)

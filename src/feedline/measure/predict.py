@@ -10,26 +10,52 @@ cores. This is a model, for ranking and for planning; what is true is measured.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from feedline.measure.measurement import Measurement, StageCost
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One thing that a step cannot be shorter than: some stages (by their place)
+    that take turns, the cores, or the step alone. The stages of the last segment
+    take turns with the step."""
+
+    ms: float
+    kind: Literal["stages", "cores", "step"]
+    stages: tuple[int, ...] = ()
+
+
+def limits(
+    stages: Iterable[StageCost], *, ceiling_ms: float, step_cpu_ms: float, cores: int
+) -> list[Limit]:
+    """All that bounds a step of this pipeline in front of this step."""
+    found = []
+    segment, members = 0.0, []
+    cpu = step_cpu_ms
+    for place, stage in enumerate(stages):
+        cpu += stage.ms_per_batch * stage.busy
+        if stage.asynchronous:
+            threads = max(1, min(stage.parallelism, cores))
+            found.append(Limit(segment, "stages", tuple(members)))
+            found.append(Limit(stage.ms_per_batch / threads, "stages", (place,)))
+            segment, members = 0.0, []
+        else:
+            segment += stage.ms_per_batch
+            members.append(place)
+    found.append(Limit(ceiling_ms, "step"))
+    found.append(Limit(segment + ceiling_ms, "stages", tuple(members)))
+    found.append(Limit(cpu / max(1, cores), "cores"))
+    return found
 
 
 def predict_step(
     stages: Iterable[StageCost], *, ceiling_ms: float, step_cpu_ms: float, cores: int
 ) -> float:
     """Milliseconds per step of this pipeline in front of this step."""
-    segments = [0.0]
-    cpu = step_cpu_ms
-    for stage in stages:
-        cpu += stage.ms_per_batch * stage.busy
-        if stage.asynchronous:
-            threads = max(1, min(stage.parallelism, cores))
-            segments.append(stage.ms_per_batch / threads)
-            segments.append(0.0)
-        else:
-            segments[-1] += stage.ms_per_batch
-    segments[-1] += ceiling_ms
-    return max(*segments, cpu / max(1, cores), ceiling_ms)
+    bounds = limits(stages, ceiling_ms=ceiling_ms, step_cpu_ms=step_cpu_ms, cores=cores)
+    return max(bound.ms for bound in bounds)
 
 
 def saving(measurement: Measurement, changed: Iterable[StageCost]) -> float:

@@ -1,8 +1,11 @@
 """Report in, text out: nothing here measures, and nothing knows TensorFlow.
 
 report.py   the value itself
-build.py    a job, its measurement and its findings -> Report
+build.py    a job, its measurement and its findings -> Report; stages.py, after.py and
+            tidy.py make its rows
 verdict.py  the one sentence that comes first
 terminal.py Report -> text for a terminal or a log
 json.py     Report <-> JSON, schema 1 (schema.json)
+html/       Report -> one HTML page; whatif.py is the model behind its sliders
+target.py   the file that a report is written to
 """

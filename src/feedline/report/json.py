@@ -17,7 +17,8 @@ from dataclasses import MISSING, asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from feedline.errors import FeedlineError, OutputExists, ReportError
+from feedline.errors import ReportError
+from feedline.report import target
 from feedline.report.report import SCHEMA, SHARES, Report
 
 MAX_BYTES = 50_000_000
@@ -27,16 +28,17 @@ def to_json(report: Report) -> str:
     """The report as JSON text, ASCII only, the schema's number first."""
     data = asdict(report)
     ordered = {"schema": data.pop("schema"), **data}
-    return json.dumps(_finite(ordered), indent=2, allow_nan=False) + "\n"
+    return json.dumps(finite(ordered), indent=2, allow_nan=False) + "\n"
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same data with null for what is not a number."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return value
 
 
@@ -150,26 +152,8 @@ def load(path: str | os.PathLike[str]) -> Report:
 
 
 def check_target(path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Where a report may be saved, as an absolute path; an error if it may not.
-
-    Asked before anything is run: nobody waits a minute to learn that the
-    directory was misspelt. An earlier report may be replaced, any other file
-    only with `force`.
-    """
-    target = Path(path).absolute()
-    folder = target.parent
-    if target.is_dir():
-        raise FeedlineError(f"cannot write {path}: it is a directory")
-    if not folder.is_dir():
-        raise FeedlineError(f"cannot write {path}: there is no directory {folder}")
-    if not os.access(target if target.exists() else folder, os.W_OK):
-        raise FeedlineError(f"cannot write {path}: permission denied")
-    if target.is_file() and not force and not _replaceable(target):
-        raise OutputExists(
-            f"{path} exists and is not a feedline report; give another name, or "
-            "--force to overwrite it"
-        )
-    return target
+    """Where a report may be saved, as an absolute path; an error if it may not."""
+    return target.check(path, ours=_replaceable, force=force)
 
 
 def _replaceable(path: Path) -> bool:
@@ -187,20 +171,5 @@ def _replaceable(path: Path) -> bool:
 
 
 def save(report: Report, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write the report whole or not at all: a temporary file, then a rename."""
-    target = check_target(path, force=force)
-    text = to_json(report)
-    try:
-        if target.exists() and not target.is_file():
-            target.write_text(text, "utf-8")  # a pipe or a device: /dev/stdout
-            return
-        target = target.resolve()  # the file behind a link, not the link
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_text(text, "utf-8")
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FeedlineError(f"cannot write {path}: {reason}") from None
+    """Write the report whole or not at all."""
+    target.write(check_target(path, force=force), to_json(report), path)

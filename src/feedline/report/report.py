@@ -8,6 +8,7 @@ the type says so, else NaN; both are `null` in JSON.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -27,6 +28,8 @@ class MachineRow:
 
 @dataclass(frozen=True)
 class StepRow:
+    """`cpu_ms` is the CPU time of the step at its ceiling, over all cores."""
+
     observed_ms: float
     ceiling_ms: float
     input_alone_ms: float | None
@@ -35,6 +38,8 @@ class StepRow:
     interval_ms: tuple[float, float]
     host_fed_ms: float | None = None
     ceiling_interval_ms: tuple[float, float] | None = None
+    overhead_ms: float | None = None
+    cpu_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,18 @@ class RunRow:
     slowest_lines: tuple[LineRow, ...] = ()
     epoch_s: float | None = None
     epoch_start_s: float | None = None
+    epochs: int | None = None
+    steps_per_epoch: int | None = None
 
 
 @dataclass(frozen=True)
 class StageRow:
+    """`busy` is the part of its time in which it keeps a core busy. `ahead`: it
+    works in threads of its own; `tuned`: TensorFlow chooses how many; `python`: the
+    interpreter runs one of them at a time. `inputs` are the places of the rows that
+    feed it, None where that is not known. `first_ms_per_step` is its cost in the
+    first epoch, where a cache spares it later."""
+
     name: str
     where: str | None
     ms_per_element: float
@@ -66,6 +79,12 @@ class StageRow:
     parallelism: int = 1
     code: str = ""
     label: str = ""
+    busy: float = 1.0
+    ahead: bool = False
+    tuned: bool = False
+    python: bool = False
+    inputs: tuple[int, ...] | None = None
+    first_ms_per_step: float | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +115,9 @@ class FixRow:
 @dataclass(frozen=True)
 class AfterRow:
     """`steps` and `seconds` are of the training that went on with the fixes, where
-    it did; `saved_s` is what it would have taken more without them."""
+    it did; `saved_s` is what it would have taken more without them. `ceiling_ms` and
+    `stages` are what the plan expects of the step alone and of the pipeline, and
+    `shares` splits the measured step by them."""
 
     observed_ms: float
     speedup: float
@@ -106,6 +127,9 @@ class AfterRow:
     seconds: float | None = None
     saved_s: float | None = None
     measuring_s: float | None = None
+    ceiling_ms: float | None = None
+    shares: dict[str, float] | None = None
+    stages: tuple[StageRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -205,3 +229,14 @@ class Report:
         from feedline.report import json
 
         return json.to_json(self)
+
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> str:
+        """The report as one HTML page that opens offline, saved to `path` if given.
+
+        An earlier page of feedline's is replaced, any other file only with `force`.
+        """
+        from feedline.report import html
+
+        return html.render(self) if path is None else html.save(self, path, force=force)

@@ -1,0 +1,253 @@
+"""What the page shows of a report: sections that are there or not, bars, tiles and
+the data of the charts. Pure; the template only lays it out.
+
+A section whose data the report lacks is None or empty, and is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from feedline.report.format import ms, number, ratio, seconds, times
+from feedline.report.html.diagram import Node, nodes
+from feedline.report.html.timeline import Lane, lanes
+from feedline.report.report import SHARES, FixRow, Report
+from feedline.report.text import printable
+from feedline.report.whatif import Model, model_of
+
+_MEANINGS = {
+    "input": "waiting for the next batch",
+    "transfer": "copying it to the device",
+    "overhead": "starting the step",
+    "compute": "the model itself",
+}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number that is to be seen first."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A step, or a run: how long it takes and its parts in the same unit."""
+
+    name: str
+    total: float
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class View:
+    """`verdict` is text and code in turn."""
+
+    title: str
+    verdict: tuple[Markup, ...]
+    tiles: tuple[Tile, ...]
+    bars: tuple[Bar, ...]
+    run: Bar | None
+    nodes: tuple[Node, ...]
+    lanes: tuple[Lane, ...]
+    step_ends: tuple[float, ...]
+    model: Model | None
+    assumptions: tuple[str, ...]
+    charted_fixes: tuple[FixRow, ...]
+    meanings: dict[str, str]
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """The page's sections after the first: their anchors and names."""
+        return [
+            (anchor, name)
+            for anchor, name, there in (
+                ("step", "The step", True),
+                ("findings", "Findings", True),
+                ("fixes", "Fixes", self.has_fixes),
+                ("pipeline", "Pipeline", bool(self.nodes)),
+                ("timeline", "Timeline", bool(self.lanes)),
+                ("whatif", "What if", self.model is not None),
+                ("run", "The run", self.run is not None),
+                ("proof", "Proof", self.has_proof),
+                ("about", "About", True),
+            )
+            if there
+        ]
+
+    has_fixes: bool = False
+    has_proof: bool = False
+
+    def charts(self) -> dict[str, Any]:
+        """What the scripts draw, as JSON; every text in it may be shown."""
+        return {
+            "bars": [_bar(bar) for bar in self.bars],
+            "run": None if self.run is None else [_bar(self.run)],
+            "fixes": [
+                {
+                    "name": printable(fix.fix),
+                    "where": printable(fix.where or ""),
+                    "predicted": _finite(fix.predicted_gain),
+                    "measured": _finite(fix.measured_gain),
+                    "interval": None
+                    if fix.interval is None
+                    else [_finite(end) for end in fix.interval],
+                    "applied": fix.applied,
+                }
+                for fix in self.charted_fixes
+            ],
+            "lanes": [asdict(lane) for lane in self.lanes],
+            "stepEnds": list(self.step_ends),
+            "model": None if self.model is None else self.model.to_dict(),
+        }
+
+
+def view(report: Report) -> View:
+    model = model_of(report)
+    captured, ends = lanes(report.timeline)
+    return View(
+        title=printable(report.script) or "training job",
+        verdict=_in_turn(report.verdict),
+        tiles=tuple(_tiles(report)),
+        bars=tuple(_bars(report)),
+        run=_run(report),
+        nodes=nodes(report),
+        lanes=captured,
+        step_ends=ends,
+        model=model,
+        assumptions=() if model is None else tuple(_assumptions(model, report)),
+        charted_fixes=tuple(
+            fix
+            for fix in report.fixes
+            if _finite(fix.predicted_gain) or _finite(fix.measured_gain)
+        ),
+        meanings=_MEANINGS,
+        has_fixes=bool(report.fixes),
+        has_proof=report.proof is not None,
+    )
+
+
+def _in_turn(verdict: str) -> tuple[Markup, ...]:
+    """What stands between backticks is code, if they come in pairs. Escaped here: a
+    blank at the end of a part is to stay."""
+    whole = printable(verdict)
+    parts = whole.split("`")
+    return tuple(map(escape, parts if len(parts) % 2 else [whole]))
+
+
+def _tiles(report: Report) -> list[Tile]:
+    step = report.step
+    low, high = step.interval_ms
+    batch = f", batch of {step.batch_size:,}" if step.batch_size is not None else ""
+    tiles = [
+        Tile(
+            "Step observed",
+            ms(step.observed_ms),
+            f"{number(low)} to {number(high)} in {step.steps:,} steps{batch}",
+        )
+    ]
+    after = report.after
+    if after is not None:
+        low, high = after.interval
+        gain = f"{times(after.speedup)} as fast ({number(low)} to {number(high)})"
+        tiles.append(Tile("With the fixes", ms(after.observed_ms), gain))
+    gain_left = ratio(step.observed_ms, step.ceiling_ms)
+    if gain_left is None:
+        note = "what the best input could give is not known"
+    elif gain_left < 1.05:
+        note = "no input pipeline could make the step faster"
+    else:
+        note = f"at most {times(gain_left)} as fast with the best input"
+    tiles.append(Tile("Ceiling", ms(step.ceiling_ms), note))
+    if step.input_alone_ms is not None:
+        tiles.append(
+            Tile("Input alone", ms(step.input_alone_ms), "for one batch, no model")
+        )
+    if after is not None and after.saved_s is not None and after.saved_s > 0:
+        took = f"the training took {seconds(after.seconds)}"
+        tiles.append(Tile("Saved", seconds(after.saved_s), took))
+    return tiles
+
+
+def _bars(report: Report) -> list[Bar]:
+    """The step before the fixes and after them."""
+    observed = report.step.observed_ms
+    if not math.isfinite(observed):
+        return []
+    after = report.after
+    name = "Observed" if after is None or after.shares is None else "Before"
+    bars = [Bar(name, observed, _parts(report.shares, observed))]
+    if after is not None and after.shares is not None:
+        parts = _parts(after.shares, after.observed_ms)
+        bars.append(Bar("After", after.observed_ms, parts))
+    return bars
+
+
+def _parts(shares: dict[str, float], total: float) -> dict[str, float]:
+    return {name: shares.get(name, 0.0) * total for name in SHARES}
+
+
+def _run(report: Report) -> Bar | None:
+    run = report.run
+    parts = {
+        "imports": run.import_s,
+        "preparing": run.prepare_s,
+        "tracing": run.trace_s,
+        "training": run.train_s or 0.0,
+    }
+    known = {name: s for name, s in parts.items() if math.isfinite(s) and s > 0}
+    return Bar("Run", sum(known.values()), known) if known else None
+
+
+def _assumptions(model: Model, report: Report) -> list[str]:
+    measured = model.scenarios[0]
+    device = ", ".join(report.machine.devices) or "the device"
+    cores = f"{model.cores} core" + ("s" if model.cores != 1 else "")
+    overhead, transfer = ms(measured.overhead_ms), ms(measured.transfer_ms)
+    told = [
+        f"Speed is relative to what was measured: {device}.",
+        (
+            "The step's computing shrinks with the speed; what it costs however little "
+            f"it computes ({overhead}) and copying its batch ({transfer}) do not."
+        ),
+        (
+            "More cores do not make the step itself faster. Stages whose threads "
+            "TensorFlow chooses use all cores; others keep the threads they have."
+        ),
+        "Storage keeps up, memory suffices, and the batch size stays.",
+        (
+            f"A worker is one more machine like this one ({cores}), which prepares "
+            "batches and sends them over a network that keeps up."
+        ),
+    ]
+    if any(part.python for part in measured.parts):
+        told.append(
+            "Python in the pipeline runs on one thread, however many there are."
+        )
+    if any(part.first_ms != part.ms for s in model.scenarios for part in s.parts):
+        told.append("The cache is filled in the first epoch, which is as slow as ever.")
+    if abs(measured.scale - 1) > 0.02:
+        told.append(
+            f"The stages' costs are multiplied by {measured.scale:.2f}, so that the "
+            "model gives the step that was observed."
+        )
+    if abs(measured.rest - 1) > 0.1:
+        told.append(
+            "The stages do not explain the observed step: the model's step is "
+            f"multiplied by {measured.rest:.2f}. Take the figures as rough."
+        )
+    return told
+
+
+def _bar(bar: Bar) -> dict[str, Any]:
+    return {"name": bar.name, "total": bar.total, "parts": bar.parts}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
