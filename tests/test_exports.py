@@ -9,7 +9,7 @@ import pytest
 
 import feedline
 
-HEAVY = ("tensorflow", "keras", "numpy", "rich", "numba", "pyarrow")
+HEAVY = ("tensorflow", "keras", "numpy", "rich", "numba", "pyarrow", "jinja2")
 
 
 def test_the_public_names_are_these():

@@ -135,9 +135,12 @@ def test_it_prints(browser, saved):
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == "rgb(255, 255, 255)"
         assert not page.is_visible("nav")
+        assert page.is_visible("text=Storage keeps up")
         total = page.locator("[data-chart=bars] svg text").last
         assert total.get_attribute("fill") == "#000000"
         assert page.pdf(format="A4").startswith(b"%PDF")
+        page.emulate_media(media="screen")
+        assert not page.is_visible("text=Storage keeps up")
         assert wrong == []
 
 

@@ -31,9 +31,9 @@ def limits(
     stages: Iterable[StageCost], *, ceiling_ms: float, step_cpu_ms: float, cores: int
 ) -> list[Limit]:
     """All that bounds a step of this pipeline in front of this step."""
-    found = []
-    segment, members = 0.0, []
-    cpu = step_cpu_ms
+    found: list[Limit] = []
+    segment, cpu = 0.0, step_cpu_ms
+    members: list[int] = []
     for place, stage in enumerate(stages):
         cpu += stage.ms_per_batch * stage.busy
         if stage.asynchronous:

@@ -174,7 +174,13 @@
   document.documentElement.dataset.drawn = "yes";
   let width = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; drawAll(); } });
-  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
-    matchMedia(query).addEventListener("change", () => { legend(); drawAll(); });
-  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { legend(); drawAll(); });
+  // On paper nothing can be opened: what is closed is printed too.
+  let closed = [];
+  matchMedia("print").addEventListener("change", (paper) => {
+    if (paper.matches) closed = [...document.querySelectorAll("details:not([open])")];
+    closed.forEach((part) => { part.open = paper.matches; });
+    legend();
+    drawAll();
+  });
 })();
