@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     parser.add_argument("picture", type=Path)
     parser.add_argument("--dark", action="store_true")
-    parser.add_argument("--width", type=int, default=1000)
+    parser.add_argument("--width", type=int, default=900)
     parser.add_argument("--from", dest="first", metavar="SECTION")
     parser.add_argument("--to", dest="last", metavar="SECTION", default="about")
     options = parser.parse_args()

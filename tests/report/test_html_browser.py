@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from feedline.report.fitted import model_of
 from feedline.report.json import from_json, to_json
-from feedline.report.whatif import expect, model_of, need
+from feedline.report.whatif import expect, need
 from tests.browser import opened
 from tests.report.pages import captured, cured, hostile, measured, wide
 
 pytestmark = pytest.mark.browser
 
 PHONE = {"viewport": {"width": 360, "height": 740}}
+DARK = {"color_scheme": "dark"}
 
 
 @pytest.fixture
@@ -26,21 +28,27 @@ def saved(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "report",
-    [measured(), cured(), captured(), wide(), wide(1), hostile(cured())],
-    ids=["measured", "cured", "captured", "25-stages", "1-stage", "hostile"],
+    ("report", "context"),
+    [
+        (measured(), {}),
+        (cured(), DARK),
+        (cured(), PHONE),
+        (captured(), PHONE),
+        (wide(25), {}),
+        (wide(25), PHONE),
+        (wide(1), DARK),
+        (hostile(cured()), PHONE),
+    ],
 )
-def test_it_draws_and_nothing_is_wrong(browser, saved, report):
-    path = saved(report)
-    for context in ({}, PHONE, {"color_scheme": "dark"}):
-        with opened(browser, path, **context) as (page, wrong):
-            assert page.evaluate("document.documentElement.dataset.drawn") == "yes"
-            charts = page.locator("[data-chart]")
-            assert charts.count() > 0
-            assert page.locator("[data-chart] svg").count() == charts.count()
-            width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert width <= 0, "it must not scroll sideways"
-            assert wrong == []
+def test_it_draws_and_nothing_is_wrong(browser, saved, report, context):
+    with opened(browser, saved(report), **context) as (page, wrong):
+        assert page.evaluate("document.documentElement.dataset.drawn") == "yes"
+        charts = page.locator("[data-chart]")
+        assert charts.count() > 0
+        assert page.locator("[data-chart] svg").count() == charts.count()
+        width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, "it must not scroll sideways"
+        assert wrong == []
 
 
 def test_hostile_text_is_shown_and_not_run(browser, saved):
@@ -117,9 +125,9 @@ def test_the_raw_json_can_be_saved(browser, saved):
         assert wrong == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "report", [cured(), captured(), wide(3)], ids=["cured", "captured", "stages"]
+    ("report", "scheme"),
+    [(cured(), "light"), (cured(), "dark"), (captured(), "light"), (wide(5), "dark")],
 )
 def test_it_is_accessible(browser, saved, report, scheme):
     """No finding of axe, which knows the rules for names, order and contrast."""
@@ -135,12 +143,12 @@ def test_it_prints(browser, saved):
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == "rgb(255, 255, 255)"
         assert not page.is_visible("nav")
-        assert page.is_visible("text=Storage keeps up")
+        page.wait_for_selector("text=Storage keeps up", state="visible")
         total = page.locator("[data-chart=bars] svg text").last
         assert total.get_attribute("fill") == "#000000"
         assert page.pdf(format="A4").startswith(b"%PDF")
         page.emulate_media(media="screen")
-        assert not page.is_visible("text=Storage keeps up")
+        page.wait_for_selector("text=Storage keeps up", state="hidden")
         assert wrong == []
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from feedline.report.fitted import model_of
 from feedline.report.report import StageRow
-from feedline.report.whatif import MARGIN, expect, model_of, need
+from feedline.report.whatif import MARGIN, expect, need
 from tests.report.pages import captured, cured, measured, stages
 from tests.report.samples import reports
 

@@ -1,7 +1,8 @@
 """The pipeline as a diagram: one node for each stage, in the order the data goes.
 
-A node's bar is as wide, and its colour as strong, as the stage is dear. Where a
-stage is not fed by the one above it, the node says by which.
+A node's bar is as wide, and its colour as strong, as the stage is dear, on one scale
+with the training step at the end. Where a stage is not fed by the one above it, the
+node says by which.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ HEATS = 5
 
 @dataclass(frozen=True)
 class Node:
-    """`width` is in percent of the dearest stage, `heat` from 0 to HEATS - 1.
+    """`width` is in percent of the dearest, `heat` from 0 to HEATS - 1.
     `begins`: nothing above feeds it; `loose`: what follows does not wait for it."""
 
     stage: StageRow
@@ -35,18 +36,18 @@ class Node:
 
 def nodes(report: Report) -> tuple[Node, ...]:
     rows = report.stages
-    dearest = max((row.ms_per_step for row in rows if _known(row)), default=0.0)
+    most = dearest(report)
     later = _after(report)
     made = []
     for place, (row, key) in enumerate(zip(rows, _keys(rows), strict=True)):
-        cost = row.ms_per_step / dearest if _known(row) and dearest > 0 else 0.0
+        cost = row.ms_per_step / most if _known(row) and most > 0 else 0.0
         feeding = _feeding(place, rows)
         made.append(
             Node(
                 stage=row,
                 label=_label(row),
                 width=round(100 * cost, 1),
-                heat=min(HEATS - 1, int(_share(row) * HEATS)),
+                heat=min(HEATS - 1, int(cost * HEATS)),
                 how=tuple(_how(row)),
                 begins=feeding == (),
                 joins=_joins(place, feeding, rows),
@@ -57,12 +58,15 @@ def nodes(report: Report) -> tuple[Node, ...]:
     return tuple(made)
 
 
+def dearest(report: Report) -> float:
+    """The dearest of all stages and the step alone, in milliseconds per step."""
+    alone = report.step.ceiling_ms
+    costs = [row.ms_per_step for row in report.stages if _known(row)]
+    return max([*costs, alone if math.isfinite(alone) else 0.0], default=0.0)
+
+
 def _known(row: StageRow) -> bool:
     return math.isfinite(row.ms_per_step) and row.ms_per_step >= 0
-
-
-def _share(row: StageRow) -> float:
-    return min(1.0, max(0.0, row.share)) if math.isfinite(row.share) else 0.0
 
 
 def _label(row: StageRow) -> str:

@@ -12,18 +12,26 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from feedline.report.fitted import model_of
 from feedline.report.format import ms, number, ratio, seconds, times
-from feedline.report.html.diagram import Node, nodes
+from feedline.report.html.diagram import Node, dearest, nodes
 from feedline.report.html.timeline import Lane, lanes
 from feedline.report.report import SHARES, FixRow, Report
 from feedline.report.text import printable
-from feedline.report.whatif import Model, model_of
+from feedline.report.whatif import Model
 
 _MEANINGS = {
     "input": "waiting for the next batch",
     "transfer": "copying it to the device",
     "overhead": "starting the step",
     "compute": "the model itself",
+}
+
+_GRADES = {
+    "exact": "the same elements and the same arithmetic, bit for bit",
+    "reordered": "the same but for the order of elements inside an epoch",
+    "numeric": "the same but for rounding, or the optimizer's treatment of rows "
+    "that a batch does not touch",
 }
 
 
@@ -55,12 +63,16 @@ class View:
     bars: tuple[Bar, ...]
     run: Bar | None
     nodes: tuple[Node, ...]
+    step_width: float
     lanes: tuple[Lane, ...]
     step_ends: tuple[float, ...]
     model: Model | None
     assumptions: tuple[str, ...]
     charted_fixes: tuple[FixRow, ...]
     meanings: dict[str, str]
+    grade: str
+    has_fixes: bool
+    has_proof: bool
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -80,9 +92,6 @@ class View:
             )
             if there
         ]
-
-    has_fixes: bool = False
-    has_proof: bool = False
 
     def charts(self) -> dict[str, Any]:
         """What the scripts draw, as JSON; every text in it may be shown."""
@@ -118,6 +127,7 @@ def view(report: Report) -> View:
         bars=tuple(_bars(report)),
         run=_run(report),
         nodes=nodes(report),
+        step_width=_step_width(report),
         lanes=captured,
         step_ends=ends,
         model=model,
@@ -128,6 +138,7 @@ def view(report: Report) -> View:
             if _finite(fix.predicted_gain) or _finite(fix.measured_gain)
         ),
         meanings=_MEANINGS,
+        grade=_GRADES.get(report.proof.same, "") if report.proof is not None else "",
         has_fixes=bool(report.fixes),
         has_proof=report.proof is not None,
     )
@@ -156,6 +167,8 @@ def _tiles(report: Report) -> list[Tile]:
     if after is not None:
         low, high = after.interval
         gain = f"{times(after.speedup)} as fast ({number(low)} to {number(high)})"
+        if _apart(after.before_ms, step.observed_ms):
+            gain += f", in turns with {ms(after.before_ms)} before"
         tiles.append(Tile("With the fixes", ms(after.observed_ms), gain))
     gain_left = ratio(step.observed_ms, step.ceiling_ms)
     if gain_left is None:
@@ -175,6 +188,12 @@ def _tiles(report: Report) -> list[Tile]:
     return tiles
 
 
+def _apart(turns: float | None, observed: float) -> bool:
+    """Was the job slower or faster in turns with its fixes than when observed?"""
+    gain = None if turns is None else ratio(turns, observed)
+    return gain is not None and not 0.9 < gain < 1.1
+
+
 def _bars(report: Report) -> list[Bar]:
     """The step before the fixes and after them."""
     observed = report.step.observed_ms
@@ -191,6 +210,12 @@ def _bars(report: Report) -> list[Bar]:
 
 def _parts(shares: dict[str, float], total: float) -> dict[str, float]:
     return {name: shares.get(name, 0.0) * total for name in SHARES}
+
+
+def _step_width(report: Report) -> float:
+    """The step alone beside the stages, in percent of the dearest."""
+    alone, most = report.step.ceiling_ms, dearest(report)
+    return round(100 * alone / most, 1) if math.isfinite(alone) and most > 0 else 0.0
 
 
 def _run(report: Report) -> Bar | None:

@@ -70,7 +70,8 @@ const feedlineCharts = (() => {
         formatter: (at) => {
           const bar = bars[at.dataIndex], value = bar.parts[name] || 0;
           const text = `${name} ${Math.round((100 * value) / Math.max(bar.total, 1e-9))} %`;
-          return (value / most) * room > text.length * 7.6 ? text : "";
+          const needed = echarts.format.getTextRect(text, `600 13px ${theme.font}`).width;
+          return (value / most) * room > needed + 14 ? text : "";
         },
       },
       data: bars.map((bar) => bar.parts[name] || 0),

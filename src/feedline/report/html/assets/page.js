@@ -178,8 +178,9 @@
   // On paper nothing can be opened: what is closed is printed too.
   let closed = [];
   matchMedia("print").addEventListener("change", (paper) => {
-    if (paper.matches) closed = [...document.querySelectorAll("details:not([open])")];
+    if (paper.matches) closed.push(...document.querySelectorAll("details:not([open])"));
     closed.forEach((part) => { part.open = paper.matches; });
+    if (!paper.matches) closed = [];
     legend();
     drawAll();
   });
