@@ -57,7 +57,9 @@ def cured(**changes: Any) -> Report:
         source,
         replace(load, ms_per_step=0.0, first_ms_per_step=67.0),
         batch,
-        StageRow("prefetch", None, 0.0, 0.0, 0.0, ahead=True, label="prefetch"),
+        StageRow(
+            "prefetch", None, 0.0, 0.0, 0.0, label="prefetch", ahead=True, added=True
+        ),
     )
     where, code = "train.py:41", "files.map(load)"
     fixes = (

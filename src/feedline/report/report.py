@@ -66,9 +66,10 @@ class RunRow:
 class StageRow:
     """`busy` is the part of its time in which it keeps a core busy. `ahead`: it
     works in threads of its own; `tuned`: TensorFlow chooses how many; `python`: the
-    interpreter runs one of them at a time. `inputs` are the places of the rows that
-    feed it, None where that is not known. `first_ms_per_step` is its cost in the
-    first epoch, where a cache spares it later."""
+    interpreter runs one of them at a time; `added`: TensorFlow put it in. `inputs`
+    are the places of the rows that feed it, None where that is not known.
+    `first_ms_per_step` is its cost in the first epoch, where a cache spares it
+    later."""
 
     name: str
     where: str | None
@@ -83,6 +84,7 @@ class StageRow:
     ahead: bool = False
     tuned: bool = False
     python: bool = False
+    added: bool = False
     inputs: tuple[int, ...] | None = None
     first_ms_per_step: float | None = None
 

@@ -61,6 +61,7 @@ class Stages:
             ahead=cost.asynchronous,
             tuned=cost.asynchronous and not prefetch and not chosen,
             python=stage is not None and is_python(stage),
+            added=cost.injected,
             inputs=inputs,
         )
 

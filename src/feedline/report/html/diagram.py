@@ -82,7 +82,7 @@ def _how(row: StageRow) -> list[str]:
         told.append(f"{row.parallelism:,} threads")
     if row.ahead:
         told.append("works ahead")
-    if row.where is None:
+    if row.added:
         told.append("added by TensorFlow")
     if math.isfinite(row.busy) and row.busy < 0.9 and row.ms_per_step > 0:
         told.append(f"waits {100 * (1 - row.busy):.0f} % of its time")

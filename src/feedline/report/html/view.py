@@ -70,7 +70,7 @@ class View:
     assumptions: tuple[str, ...]
     charted_fixes: tuple[FixRow, ...]
     meanings: dict[str, str]
-    grade: str
+    proof_title: str
     has_fixes: bool
     has_proof: bool
 
@@ -138,7 +138,7 @@ def view(report: Report) -> View:
             if _finite(fix.predicted_gain) or _finite(fix.measured_gain)
         ),
         meanings=_MEANINGS,
-        grade=_GRADES.get(report.proof.same, "") if report.proof is not None else "",
+        proof_title=_proof_title(report),
         has_fixes=bool(report.fixes),
         has_proof=report.proof is not None,
     )
@@ -156,13 +156,10 @@ def _tiles(report: Report) -> list[Tile]:
     step = report.step
     low, high = step.interval_ms
     batch = f", batch of {step.batch_size:,}" if step.batch_size is not None else ""
-    tiles = [
-        Tile(
-            "Step observed",
-            ms(step.observed_ms),
-            f"{number(low)} to {number(high)} in {step.steps:,} steps{batch}",
-        )
-    ]
+    steps = f"in {step.steps:,} step{'s' if step.steps != 1 else ''}{batch}"
+    if low != high:
+        steps = f"{number(low)} to {number(high)} {steps}"
+    tiles = [Tile("Step observed", ms(step.observed_ms), steps)]
     after = report.after
     if after is not None:
         low, high = after.interval
@@ -171,7 +168,9 @@ def _tiles(report: Report) -> list[Tile]:
             gain += f", in turns with {ms(after.before_ms)} before"
         tiles.append(Tile("With the fixes", ms(after.observed_ms), gain))
     gain_left = ratio(step.observed_ms, step.ceiling_ms)
-    if gain_left is None:
+    if report.trace is not None:
+        note = "the step without waiting for input and copies"
+    elif gain_left is None:
         note = "what the best input could give is not known"
     elif gain_left < 1.05:
         note = "no input pipeline could make the step faster"
@@ -218,6 +217,13 @@ def _step_width(report: Report) -> float:
     return round(100 * alone / most, 1) if math.isfinite(alone) and most > 0 else 0.0
 
 
+def _proof_title(report: Report) -> str:
+    if report.trace is not None:
+        return "Observed in a capture, not tried"
+    same = report.proof.same if report.proof is not None else ""
+    return f"Graded {same}: {_GRADES[same]}" if same in _GRADES else f"Graded {same}"
+
+
 def _run(report: Report) -> Bar | None:
     run = report.run
     parts = {
@@ -251,6 +257,11 @@ def _assumptions(model: Model, report: Report) -> list[str]:
             "batches and sends them over a network that keeps up."
         ),
     ]
+    if report.trace is not None:
+        told.append(
+            "The stages' costs were seen in a capture, where stages may wait for each "
+            "other. Take the figures as rough."
+        )
     if any(part.python for part in measured.parts):
         told.append(
             "Python in the pipeline runs on one thread, however many there are."

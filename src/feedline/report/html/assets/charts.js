@@ -239,7 +239,7 @@ const feedlineCharts = (() => {
       ],
       xAxis: axis(theme, {
         type: "value", min: 0, max: last, splitNumber: width < 560 ? 3 : 6,
-        axisLabel: { color: theme.quiet, hideOverlap: true, formatter: tick },
+        axisLabel: { color: theme.quiet, hideOverlap: true, showMaxLabel: false, formatter: tick },
       }),
       yAxis: axis(theme, {
         type: "category",
