@@ -92,7 +92,7 @@ def test_wrong_input_is_one_clear_line(folder):
 
 
 def test_help_fits_the_screen(folder):
-    for command in ("", "train", "predict", "test"):
+    for command in ("", "train", "predict", "test", "export"):
         done = classify(*command.split(), "--help", cwd=folder)
         assert done.returncode == 0
         assert max(map(len, done.stdout.splitlines())) <= 80

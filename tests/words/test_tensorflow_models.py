@@ -8,7 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from feedline.errors import OutputExists, UnknownWord, VectorsError
+from feedline.errors import (
+    ClassifierError,
+    OutputExists,
+    UnknownWord,
+    VectorsError,
+)
 from feedline.words.subwords import Subwords
 from feedline.words.vectors import Vectors
 
@@ -162,6 +167,43 @@ def test_a_saved_model_needs_tensorflow_alone(tmp_path, name):
     np.testing.assert_array_equal(found[:known], vectors.lookup(asked[:known]))
     expected = vectors.lookup(UNSEEN) if name == "model" else np.zeros((6, 6))
     np.testing.assert_allclose(found[known:], expected, rtol=1e-5, atol=1e-6)
+
+
+CLASSIFY_ALONE = """
+import sys
+sys.modules["feedline"] = None  # importing it fails
+import tensorflow as tf
+model = tf.saved_model.load({path!r})
+found = model.probabilities(tf.constant({texts!r})).numpy()
+served = model.signatures["serving_default"](texts=tf.constant({texts!r}))
+assert (served["probabilities"].numpy() == found).all()
+assert [name.decode() for name in model.labels().numpy()] == {labels!r}
+sys.stdout.buffer.write(found.tobytes())
+"""
+
+
+def test_a_classifier_needs_tensorflow_alone(tmp_path):
+    from feedline.words import classify
+
+    pairs = [("Das ist not good", "nein"), ("THIS is not bad größe", "ja")] * 20
+    options = {"dim": 5, "epochs": 3, "threads": 1, "lower": True, "bucket": 50}
+    made = classify.train(pairs, word_ngrams=3, **options)
+    texts = ["this is not good", "", "unseen", "Größe\tbad is\n is", "good das"]
+    place = made.export(tmp_path / "model")
+    labels = list(made.labels)
+    program = CLASSIFY_ALONE.format(texts=texts, path=str(place), labels=labels)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    found = np.frombuffer(done.stdout, np.float32).reshape(len(texts), 2)
+    np.testing.assert_allclose(found, made.probabilities(texts), rtol=1e-5)
+    with pytest.raises(OutputExists):
+        made.export(place)
+    pattern = classify.train(pairs, dim=2, epochs=1, pattern=r"\w+")
+    with pytest.raises(ClassifierError, match="pattern"):
+        pattern.export(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_saved_model_replaces_only_its_like(tmp_path):

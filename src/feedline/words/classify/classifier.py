@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.errors import ClassifierError
+from feedline.errors import ClassifierError, TensorFlowMissing
 from feedline.words.classify import bags, kernel
 from feedline.words.classify.encoded import Encoded, encode
 from feedline.words.classify.examples import (
@@ -217,6 +217,20 @@ class Classifier:
         from feedline.words.classify import directory
 
         return directory.write(self, path, force=force)
+
+    def export(self, path: str | os.PathLike[str], force: bool = False) -> Path:
+        """Write a SavedModel, texts in, probabilities out: see graph.py."""
+        from feedline.words.formats import savedmodel
+
+        place = Path(path).absolute()
+        savedmodel.check(place, force=force)
+        try:
+            from feedline.words.classify.graph import Model
+        except ImportError:
+            raise TensorFlowMissing from None
+        model = Model(self)
+        savedmodel.save(model, model.serve, place)
+        return place
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Classifier:

@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 from pathlib import Path
+from typing import Any
 
 from feedline.errors import OutputExists, TensorFlowMissing, VectorsError
 from feedline.words.formats import target
@@ -41,16 +42,21 @@ def check(path: Path, *, force: bool) -> None:
 
 def write(vectors: Vectors, path: Path) -> None:
     try:
-        import tensorflow as tf
-
         from feedline.words.graph import Lookup
     except ImportError:
         raise TensorFlowMissing from None
     lookup = Lookup(vectors)
+    save(lookup, lookup.vectors, path)
+
+
+def save(module: Any, signature: Any, path: Path) -> None:
+    """Write a module of TensorFlow's, whole or not at all; `check` comes before."""
+    import tensorflow as tf
+
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     old = part.with_suffix(".old")
     try:
-        tf.saved_model.save(lookup, str(part), signatures=lookup.vectors)
+        tf.saved_model.save(module, str(part), signatures=signature)
         if path.exists():
             os.rename(path, old)
         os.rename(part, path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typer
 
+from feedline.cli.words.classify.export import export
 from feedline.cli.words.classify.measure import measure
 from feedline.cli.words.classify.predict import predict
 from feedline.cli.words.classify.train import train
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(train)
 app.command()(predict)
 app.command("test")(measure)
+app.command()(export)
 
 
 @app.callback(invoke_without_command=True)
@@ -36,6 +38,7 @@ def classify(context: typer.Context) -> None:
       feedline words classify train train.txt -o topics
       feedline words classify test topics test.txt
       echo "an early exit" | feedline words classify predict topics -
+      feedline words classify export topics model
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
