@@ -2,6 +2,7 @@
 
     python benchmarks/words.py --corpus FILE [--quick] [--only skipgram,cbow]
                                [--rounds N] [--epochs N] [--seeds N] [--json OUT]
+                               [--engine tensorflow] [--first SEED]
 
 The same text, the same options, the same number of threads for all: gensim
 (corpus_file, its fastest mode), fastText from PyPI, and feedline. Every run is a
@@ -14,6 +15,10 @@ round; the table has its median, and the lowest and the highest.
     memory     the most that the process held, less what it held after its imports
     quality    analogies in %, WordSim-353 and SimLex-999 (Spearman), restricted to
                30,000 words; the files are gensim's
+
+With `--engine tensorflow` that engine runs beside the others, as `tf`, and ratios are
+its own. A training of several rounds may be done in parts: `--first` is the seed of
+the first round.
 
 Learning rates. gensim's corpus_file mode has each worker compare its own progress
 with the whole corpus, so with two workers the rate falls only half of the way in an
@@ -150,8 +155,12 @@ def run_feedline(corpus, out, options):
     chosen = {name: value for name, value in options.items() if name not in others}
     if options["model"] == "glove":
         del chosen["alpha"]
-    # Compiled once on a machine, not once in a run: not counted.
-    engine("cpu").warm_up(Config.of(**chosen))
+    # Compiled once on a machine, not once in a run: not counted. TensorFlow traces
+    # its step in every run, which is.
+    plain = {name: value for name, value in chosen.items() if name != "engine"}
+    engine("cpu").warm_up(Config.of(**plain))
+    if "engine" in chosen:
+        engine(chosen["engine"])
     before, began = held(), time.perf_counter()
     vectors = words.train(corpus, out=os.path.join(out, "vectors"), **chosen)
     whole, memory = time.perf_counter() - began, held() - before
@@ -165,7 +174,16 @@ def run_feedline(corpus, out, options):
     return speed, whole, memory, vectors
 
 
-RUN = {"gensim": run_gensim, "fasttext": run_fasttext, "feedline": run_feedline}
+def run_tf(corpus, out, options):
+    return run_feedline(corpus, out, {**options, "engine": "tensorflow"})
+
+
+RUN = {
+    "gensim": run_gensim,
+    "fasttext": run_fasttext,
+    "feedline": run_feedline,
+    "tf": run_tf,
+}
 
 
 def child(who, corpus, options):
@@ -210,6 +228,8 @@ def run(who, corpus, options):
 def measure(name, arguments, raw_words):
     """All rounds of a case: figures by contender."""
     contenders, special = CASES[name]
+    if arguments.engine == "tensorflow":
+        contenders = [*contenders, "tf"]
     options = {
         "model": "skipgram",
         "loss": "ns",
@@ -231,7 +251,7 @@ def measure(name, arguments, raw_words):
     rounds = max(arguments.rounds, arguments.seeds)
     for number in range(rounds):
         for who in contenders:
-            mine = {**options, "seed": number + 1}
+            mine = {**options, "seed": number + arguments.first}
             mine["quality"] = number < arguments.seeds and name != "one thread"
             print(f"{name}, round {number + 1}: {who}", file=sys.stderr, flush=True)
             found[who].append(run(who, arguments.corpus, mine))
@@ -266,11 +286,12 @@ def table(name, found):
             f"{name:10} {who:9} {speed:11,.0f} {whole:7.1f} s {memory:6,.0f} MB  "
             f"{shown}"
         )
-    mine = found["feedline"]
+    me = "tf" if "tf" in found else "feedline"
+    mine = found[me]
     for who, theirs in found.items():
-        if who != "feedline":
+        if who != me:
             lines.append(
-                f"{'':10} feedline / {who:9} train {spread(ratios(mine, theirs))}, "
+                f"{'':10} {me} / {who:9} train {spread(ratios(mine, theirs))}, "
                 f"whole {spread(ratios(mine, theirs, 'whole'))}"
             )
     return lines
@@ -304,6 +325,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=3, help="rounds with quality")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="one round")
+    parser.add_argument("--engine", default="cpu", choices=["cpu", "tensorflow"])
+    parser.add_argument("--first", type=int, default=1, help="seed of round 1")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", choices=RUN, help=argparse.SUPPRESS)
     parser.add_argument("--options", help=argparse.SUPPRESS)

@@ -9,6 +9,7 @@
     ├── UnknownCause              `feedline explain` was given a wrong name
     ├── CorpusError               text that cannot be read, or has no words in it
     ├── TrainingError             word vectors cannot be trained or resumed so
+    │   └── WorkerLost            another machine of the cluster is gone; exit code 75
     ├── VectorsError              a file of vectors is damaged or of another kind
     ├── ClassifierError           a saved classifier is damaged, or asked amiss
     ├── UnknownWord               the vocabulary has no such word
@@ -73,6 +74,12 @@ class CorpusError(FeedlineError):
 
 class TrainingError(FeedlineError):
     """Word vectors cannot be trained, continued or resumed as asked."""
+
+
+class WorkerLost(TrainingError):
+    """Another machine of the cluster is gone: going on needs it back."""
+
+    exit_code = 75
 
 
 class VectorsError(FeedlineError):

@@ -200,13 +200,20 @@ def _gradients(watch: Watch, module: ModuleType) -> None:
     module.GradientTape.gradient = gradient
 
 
+# Rows of a table that a function changes by itself: it trains without a tape.
+_ROW_UPDATES = frozenset({"ResourceScatterAdd", "ResourceScatterSub"})
+
+
 def _tracing(watch: Watch, module: ModuleType) -> None:
     original = module.func_graph_from_py_func
 
     @functools.wraps(original)
     def trace(name: Any, python_func: Any, *args: Any, **kwargs: Any) -> Any:
         with watch.tracing(str(name)):
-            return original(name, python_func, *args, **kwargs)
+            graph = original(name, python_func, *args, **kwargs)
+        if watch.on and any(op.type in _ROW_UPDATES for op in graph.get_operations()):
+            watch.tell(watch.rows_changed)
+        return graph
 
     hooked: Any = module
     hooked.func_graph_from_py_func = trace

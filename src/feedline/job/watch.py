@@ -213,6 +213,11 @@ class Watch:
                     loop.eager = True
                     self.trains(loop)
 
+    def rows_changed(self) -> None:
+        """The function that is being traced adds to rows of a variable by itself."""
+        if self.functions.calling:
+            self.functions.calling[-1].training = True
+
     def trains(self, loop: Any) -> None:
         self.began = loop.trains_now = True
 

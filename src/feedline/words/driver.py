@@ -120,7 +120,7 @@ class Driver:
             return self.folder is not None and time.monotonic() >= due
 
         try:
-            return leg.run(self.threads, watch)
+            return leg.run(min(self.threads, self.task.runner.threads), watch)
         finally:
             update(leg)
 

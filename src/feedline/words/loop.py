@@ -71,6 +71,8 @@ class Leg:
             self._stop.set()
             for worker in workers:
                 worker.join()
+            if self._error is None:
+                self.tally += self.task.runner.flush()
         if self._error is not None:
             raise self._error
         return self.next >= len(self.task.sizes)
@@ -78,7 +80,8 @@ class Leg:
     def _work(self) -> None:
         try:
             order = self.task.order(self.epoch)
-            while not self._stop.is_set():
+            peers = self.task.runner.peers
+            while not peers.any(self._stop.is_set()):
                 with self._lock:
                     place = self.next
                     if place >= len(order):

@@ -29,6 +29,7 @@ def finish(
     task: Task, vocabulary: Vocabulary, about: Mapping[str, Any], *, copy: bool = False
 ) -> Vectors:
     """The vectors. Unless a copy is asked for, the task's inputs are used up."""
+    task.runner.pull()
     if isinstance(task, GloveTask):
         return _finish_glove(task, vocabulary, about, copy)
     assert isinstance(task, TextTask)

@@ -25,10 +25,10 @@ Span = tuple[int, int, int]
 """The array, and where in it the block begins and ends."""
 
 
-def cut(arrays: Sequence[NDArray[np.int32]]) -> list[Span]:
-    """Blocks that cover all arrays, in order."""
+def cut(arrays: Sequence[NDArray[np.int32]], largest: int = LARGEST) -> list[Span]:
+    """Blocks of about that many tokens that cover all arrays, in order."""
     total = sum(len(array) for array in arrays)
-    size = max(SMALLEST, min(LARGEST, total // _FEWEST))
+    size = max(SMALLEST, min(largest, total // _FEWEST))
     spans: list[Span] = []
     for number, array in enumerate(arrays):
         start = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from feedline.words.config import Config
 from feedline.words.cooccurrence import Cooccurrences
 from feedline.words.engine.kinds import Rates, Tally
+from feedline.words.engine.runner import Runner
 from feedline.words.engine.tables import Tables, block_seed
 from feedline.words.engine.weights import GloveWeights, Matrix, Weights
 from feedline.words.spans import Span
@@ -46,6 +47,10 @@ class Task(Protocol):
     def order(self, epoch: int) -> NDArray[np.int64]:
         """The blocks of an epoch, as they are to be taken."""
 
+    @property
+    def runner(self) -> Runner:
+        """What computes."""
+
     def run(self, epoch: int, place: int) -> Tally:
         """Do the block at a place of the epoch's order."""
 
@@ -53,14 +58,14 @@ class Task(Protocol):
         """The learning rate there."""
 
     def tensors(self) -> dict[str, Tensor]:
-        """What must be saved to go on later."""
+        """What must be saved to go on later, up to date."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextTask:
     """Skip-gram or CBOW over encoded text."""
 
-    engine: Any
+    runner: Runner
     tables: Tables
     weights: Weights
     arrays: Sequence[NDArray[np.int32]]
@@ -78,19 +83,17 @@ class TextTask:
     def run(self, epoch: int, place: int) -> Tally:
         block = int(self.order(epoch)[place])
         array, start, stop = self.spans[block]
-        done: Tally = self.engine.block(
-            self.tables,
-            self.weights,
+        return self.runner.block(
             np.asarray(self.arrays[array][start:stop]),
             block_seed(self.config.seed, epoch, block),
             self._rates(epoch, place),
         )
-        return done
 
     def rate(self, epoch: int, place: int) -> float:
         return self._rates(epoch, place).start
 
     def tensors(self) -> dict[str, Tensor]:
+        self.runner.pull()
         dim = self.config.dim
         return {
             "inputs": Tensor(self.weights.inputs, self.tables.input_rows, dim),
@@ -122,7 +125,7 @@ class TextTask:
 class GloveTask:
     """GloVe over co-occurrences."""
 
-    engine: Any
+    runner: Runner
     config: Config
     weights: GloveWeights
     counts: Cooccurrences
@@ -135,18 +138,16 @@ class GloveTask:
     def run(self, epoch: int, place: int) -> Tally:
         block = int(self.order(epoch)[place])
         start, stop = self.counts.starts[block : block + 2]
-        done: Tally = self.engine.glove(
-            self.config,
-            self.weights,
+        return self.runner.pairs(
             np.asarray(self.counts.pairs[start:stop]),
             np.asarray(self.counts.logs[start:stop]),
         )
-        return done
 
     def rate(self, epoch: int, place: int) -> float:  # noqa: ARG002
         return self.config.eta
 
     def tensors(self) -> dict[str, Tensor]:
+        self.runner.pull()
         names = ("inputs", "outputs", "input_squares", "output_squares")
         columns = self.weights.bias + 1
         return {
@@ -156,26 +157,26 @@ class GloveTask:
 
 
 def glove_task(
-    engine: Any,
+    runner: Runner,
     config: Config,
     weights: GloveWeights,
     counts: Cooccurrences,
     words: int,
 ) -> GloveTask:
     return GloveTask(
-        engine, config, weights, counts, words, np.diff(counts.starts).astype(np.int64)
+        runner, config, weights, counts, words, np.diff(counts.starts).astype(np.int64)
     )
 
 
 def text_task(
-    engine: Any,
+    runner: Runner,
     tables: Tables,
     weights: Weights,
     arrays: Sequence[NDArray[np.int32]],
     spans: Sequence[Span],
 ) -> TextTask:
     sizes = np.array([stop - start for _, start, stop in spans], np.int64)
-    return TextTask(engine, tables, weights, arrays, spans, sizes)
+    return TextTask(runner, tables, weights, arrays, spans, sizes)
 
 
 @lru_cache(maxsize=2)

@@ -16,8 +16,10 @@ end is one of `Vectors`:
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -27,16 +29,18 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TrainingError
-from feedline.words import checkpoint, cooccurrence, place, result
+from feedline.words import auto, checkpoint, cooccurrence, place, result
 from feedline.words.config import Config
 from feedline.words.corpus import Corpus, prepare, reopen
 from feedline.words.driver import Driver, Progress
+from feedline.words.engine import Setup, check_setup
 from feedline.words.engine import engine as load_engine
 from feedline.words.engine import tables as make_tables
-from feedline.words.engine.weights import fresh, fresh_glove
+from feedline.words.engine.runner import Peers
+from feedline.words.material import Material, task_of
 from feedline.words.shards import Shards, read_manifest
 from feedline.words.spans import cut
-from feedline.words.task import GloveTask, TextTask, glove_task, text_task
+from feedline.words.task import GloveTask, TextTask
 from feedline.words.vectors import Vectors
 from feedline.words.vocabulary import Vocabulary
 
@@ -83,6 +87,11 @@ def train(
     vocabulary: Vocabulary | str | os.PathLike[str] | None = None,
     start: Vectors | str | os.PathLike[str] | None = None,
     engine: str = "cpu",
+    devices: str | None = None,
+    precision: str = "float32",
+    cluster: str | os.PathLike[str] | None = None,
+    worker: int | None = None,
+    device_memory: float | None = None,
     cache: str | os.PathLike[str] | None = None,
     resume: bool = False,
     force: bool = False,
@@ -100,6 +109,12 @@ def train(
     nothing is kept on disk. `resume` goes on from the checkpoint in `out`, if there
     is one. `start` continues from earlier vectors on more text, adding its new
     words. `progress` is called a few times a second with a `Progress`.
+
+    `engine` is cpu, tensorflow, reference, or auto: the faster of the first two,
+    measured on this text. For tensorflow, `devices` is such as "all" or
+    "GPU:0,GPU:1", `precision` also mixed_bfloat16 or mixed_float16, `cluster` a file
+    that names the machines and `worker` the number of this one among them,
+    `device_memory` how many GB of rows a device may hold.
     """
     config = Config.of(
         model=model,
@@ -129,10 +144,16 @@ def train(
         raise TrainingError("save_epochs needs a directory to save to: give out.")
     if resume and out is None:
         raise TrainingError("resume needs the directory of the run: give out.")
-    chosen = load_engine(engine)
+    file = None if cluster is None else Path(cluster)
+    setup = Setup(devices, precision, file, worker, device_memory)
+    if engine != auto.NAME:
+        check_setup(engine, setup)
+        load_engine(engine)
     options = TextOptions(lower, pattern, min_count, max_vocab, phrases)
     with ExitStack() as stack:
         folder = None if out is None else Path(out).absolute()
+        if not _writes(engine, setup):
+            folder = None
         found = None
         if folder is not None:
             found = place.claim(folder, stack, resume=resume, force=force)
@@ -150,10 +171,17 @@ def train(
                 "apart, so give text with at least two, or a smaller min_count "
                 f"({min_count})."
             )
+        asked = engine
+        material = _material(config, words, shards, store, progress)
+        speeds: dict[str, float] = {}
+        if engine == auto.NAME and found is not None:
+            engine = str(found.record.get("engine"))
+        elif engine == auto.NAME:
+            engine, speeds = auto.faster(material, setup, progress)
         record = _record(config, engine, options, shards, start)
         if found is not None:
             place.check_same(config, record, found.record)
-        task = _task(chosen, config, words, shards, store, record, progress)
+        task = task_of(engine, material, setup)
         if begin is not None and found is None and isinstance(task, TextTask):
             source = None if isinstance(start, Vectors) else Path(str(start))
             result.take_over(task, words, begin, source)
@@ -168,12 +196,21 @@ def train(
         )
         if found is not None:
             driver.restore(found)
+        _meet(task.runner.peers, driver, record)
         about = {**config.as_dict(), "engine": engine, "text": record["options"]}
+        if asked != engine:
+            about["asked"] = asked
+        if not task.runner.peers.chief:
+            about["chief"] = False
+        if speeds:
+            about["engine_speeds"] = speeds
+        if setup != Setup():
+            about["setup"] = {"devices": devices, "precision": precision}
         if save_epochs and folder is not None:
             driver.after_epoch = _epoch_saver(task, words, about, folder)
         if progress is not None:
             progress(Progress("compile", 0, None))
-        chosen.warm_up(config)
+        load_engine(engine).warm_up(config)
         driver.run()
         return _finish(task, words, about, driver, folder, progress)
 
@@ -259,7 +296,6 @@ def _record(
     start: Vectors | str | os.PathLike[str] | None,
 ) -> dict[str, Any]:
     """What a run that goes on must have the same."""
-    manifest = read_manifest(shards.path)
     begin = None
     if start is not None:
         begin = "vectors" if isinstance(start, Vectors) else str(start)
@@ -268,46 +304,70 @@ def _record(
         "engine": engine,
         "options": asdict(options),
         "start": begin,
-        "text": {
-            "tokens": manifest.tokens,
-            "vocabulary": manifest.vocabulary_crc32,
-            "files": [file.crc32 for file in manifest.files],
-        },
+        "text": _source(shards),
     }
 
 
-def _task(
-    engine: Any,
+def _source(shards: Shards) -> dict[str, Any]:
+    """What tells this text from another."""
+    manifest = read_manifest(shards.path)
+    return {
+        "tokens": manifest.tokens,
+        "vocabulary": manifest.vocabulary_crc32,
+        "files": [file.crc32 for file in manifest.files],
+    }
+
+
+def _material(
     config: Config,
     words: Vocabulary,
     shards: Shards,
     store: Path,
-    record: dict[str, Any],
     progress: Callable[[Progress], None] | None,
-) -> TextTask | GloveTask:
-    spans = cut(shards.arrays)
-    if config.model == "glove":
+) -> Material:
+    if config.model != "glove":
+        tables = make_tables.make(config, words.words, words.counts)
+        return Material(config, len(words), shards.arrays, tables)
 
-        def tell(stage: str, done: int, total: int | None) -> None:
-            if progress is not None:
-                progress(Progress(stage, done, total))
+    def tell(stage: str, done: int, total: int | None) -> None:
+        if progress is not None:
+            progress(Progress(stage, done, total))
 
-        counts = cooccurrence.count(
-            shards.arrays,
-            spans,
-            len(words),
-            config.window,
-            store,
-            threads=config.threads,
-            seed=config.seed,
-            source=record["text"],
-            progress=tell,
+    counts = cooccurrence.count(
+        shards.arrays,
+        cut(shards.arrays),
+        len(words),
+        config.window,
+        store,
+        threads=config.threads,
+        seed=config.seed,
+        source=_source(shards),
+        progress=tell,
+    )
+    return Material(config, len(words), shards.arrays, counts=counts)
+
+
+def _writes(engine: str, setup: Setup) -> bool:
+    """Whether this process writes files: of a cluster's workers, the chief alone."""
+    if engine != "tensorflow":
+        return True
+    from feedline.words.engine.tensorflow import cluster
+
+    joined = cluster.read(setup.cluster, setup.worker)
+    return joined is None or joined.chief
+
+
+def _meet(peers: Peers, driver: Driver, record: dict[str, Any]) -> None:
+    """All machines begin where the chief does, with the same text and options."""
+    config = {**record["config"], "threads": None}
+    same = {**record, "config": config, "start": record["start"] is not None}
+    mine = zlib.crc32(json.dumps(same, sort_keys=True).encode())
+    theirs, driver.epoch, driver.place = peers.first([mine, driver.epoch, driver.place])
+    if mine != theirs:
+        raise TrainingError(
+            "this worker has other text or other options than the chief: give every "
+            "worker of the cluster the same corpus and the same options."
         )
-        weights = fresh_glove(config, len(words))
-        return glove_task(engine, config, weights, counts, len(words))
-    tables = make_tables.make(config, words.words, words.counts)
-    matrices = fresh(config, tables.input_rows, tables.output_rows, engine.width)
-    return text_task(engine, tables, matrices, shards.arrays, spans)
 
 
 def _epoch_saver(
@@ -336,6 +396,7 @@ def _finish(
         "train_seconds": round(driver.seconds, 3),
         "words_per_second": round(driver.words_done / max(driver.trained, 1e-9)),
     }
+    task.runner.pull()
     if not np.isfinite(task.weights.inputs[: min(1024, len(words))]).all():
         raise TrainingError(
             f"training diverged: the vectors are no numbers any more. Give a smaller "

@@ -31,7 +31,17 @@ class EngineName(str, Enum):
     """What computes."""
 
     cpu = "cpu"
+    tensorflow = "tensorflow"
+    auto = "auto"
     reference = "reference"
+
+
+class Precision(str, Enum):
+    """What rows are multiplied in."""
+
+    float32 = "float32"
+    mixed_bfloat16 = "mixed_bfloat16"
+    mixed_float16 = "mixed_float16"
 
 
 def train(
@@ -138,8 +148,42 @@ def train(
         ),
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option(help="reference is slow and plain.")
+        EngineName,
+        typer.Option(help="auto takes the faster of the first two, measured."),
     ] = EngineName.cpu,
+    devices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="tensorflow: all, or such as GPU:0,GPU:1.  [default: the first]",
+            show_default=False,
+        ),
+    ] = None,
+    precision: Annotated[
+        Precision, typer.Option(help="tensorflow: of products; rows stay float32.")
+    ] = Precision.float32,
+    device_memory: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GB",
+            help="tensorflow: rows on a device; more are divided among devices.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="tensorflow: train on the machines in FILE (or TF_CONFIG).",
+            show_default=False,
+        ),
+    ] = None,
+    worker: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Which machine of them this is.", show_default=False
+        ),
+    ] = None,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -191,6 +235,8 @@ def train(
       feedline words train corpus.txt -o vectors --model glove --window 10
       feedline words train more.txt -o vectors2 --start vectors
       feedline words train corpus.txt -o vectors --resume
+      feedline words train corpus.txt -o vectors --engine auto
+      feedline words train corpus.txt -o vectors --engine tensorflow --devices all
     """
     options: dict[str, Any] = {
         "model": model.value,
@@ -218,13 +264,20 @@ def train(
         "vocabulary": vocabulary,
         "start": start,
         "engine": engine.value,
+        "devices": devices,
+        "precision": precision.value,
+        "device_memory": device_memory,
+        "cluster": cluster,
+        "worker": worker,
         "cache": cache,
         "resume": resume,
         "force": force,
         "checkpoint_every": checkpoint,
         "save_epochs": save_epochs,
     }
+    from feedline.cli.words import again
     from feedline.cli.words.bar import Bar
+    from feedline.errors import WorkerLost
     from feedline.words.training import train as run
 
     bar = Bar(quiet=quiet)
@@ -234,6 +287,8 @@ def train(
     except KeyboardInterrupt:
         typer.echo(_interrupted(out, trained=bar.trained), err=True)
         raise typer.Exit(130) from None
+    except WorkerLost as error:
+        again.start(error)
     if not quiet:
         _summary(vectors, out, bar)
 
@@ -249,6 +304,9 @@ def _interrupted(out: Path, *, trained: bool) -> str:
 
 def _summary(vectors: Vectors, out: Path, bar: Any) -> None:
     config = vectors.config
+    if not config.get("chief", True):
+        typer.echo(f"trained {len(vectors):,} words; they are with worker 0, the chief")
+        return
     speed = config.get("words_per_second", 0)
     loss = config.get("losses") or [None]
     if not bar.trained:
@@ -262,5 +320,19 @@ def _summary(vectors: Vectors, out: Path, bar: Any) -> None:
             f"{speed:,} words/s on {config['threads']} threads, "
             f"{bar.seconds:.1f} s in all, last loss {loss[-1]:.3f}"
         )
+        _compared(config)
     word = next((w for w in vectors.words[50:] if w.isalpha()), vectors.words[0])
     typer.echo(f"Try: feedline words similar {out} {word}")
+
+
+def _compared(config: Any) -> None:
+    """What --engine auto found."""
+    speeds = config.get("engine_speeds")
+    if speeds:
+        best, other = config["engine"], min(speeds, key=lambda name: speeds[name])
+        typer.echo(
+            f"engine {best}: measured {speeds[best] / speeds[other]:.1f} x as fast as "
+            f"{other} on this text"
+        )
+    elif config.get("asked") == "auto":
+        typer.echo(f"engine {config['engine']}: TensorFlow is not installed")

@@ -1,7 +1,7 @@
 """The engines, by name. An engine takes arrays and changes them; it reads no file.
 
-`reference` says what the result is; `cpu` makes it fast. An engine is a module
-with these names:
+`reference` says what the result is; `cpu` makes it fast; `tensorflow` runs on
+whatever TensorFlow runs on. An engine is a module with these names:
 
     name                          as in `--engine`
     width                         floats that a row is padded to whole multiples of
@@ -9,12 +9,21 @@ with these names:
     block(tables, weights, tokens, seed, rates) -> Tally
     glove(config, weights, pairs, logs) -> Tally
 
+One that keeps its matrices elsewhere has, in place of the last two, functions that
+make a `Runner`, and says how large a block should be:
+
+    span(setup) -> int
+    text(tables, weights, tokens, setup) -> Runner
+    pairs(config, weights, words, setup) -> Runner
+
 A further engine is one file here and one line in `ENGINES`.
 """
 
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from feedline.errors import TrainingError
@@ -22,7 +31,33 @@ from feedline.errors import TrainingError
 ENGINES = {
     "cpu": "feedline.words.engine.cpu",
     "reference": "feedline.words.engine.reference",
+    "tensorflow": "feedline.words.engine.tensorflow",
 }
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the engine runs on; only `tensorflow` has a choice."""
+
+    devices: str | None = None
+    precision: str = "float32"
+    cluster: Path | None = None
+    """A file in the form of TF_CONFIG."""
+    worker: int | None = None
+    """Which worker of the cluster this is; None is what the file says."""
+    device_memory: float | None = None
+    """GB of rows that a device may hold; None is what it has."""
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise TrainingError(
+                f"precision is {self.precision!r}; it can be {', '.join(PRECISIONS)}."
+            )
+        if self.device_memory is not None and not self.device_memory > 0:
+            raise TrainingError(
+                f"device_memory is {self.device_memory}: give a number of GB above 0."
+            )
 
 
 def engine(name: str) -> Any:
@@ -31,4 +66,29 @@ def engine(name: str) -> Any:
         raise TrainingError(
             f"there is no engine {name!r}; there are: {', '.join(ENGINES)}."
         )
-    return importlib.import_module(ENGINES[name])
+    try:
+        return importlib.import_module(ENGINES[name])
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow":
+            raise
+        raise TrainingError(
+            "the engine tensorflow needs TensorFlow, which is not installed: pip "
+            'install "feedline[cpu]" or "feedline[gpu]", or take the engine cpu.'
+        ) from error
+
+
+def check_setup(name: str, setup: Setup) -> None:
+    """An error where an engine is asked for what only another has."""
+    if name == "tensorflow":
+        return
+    for option in ("devices", "cluster", "worker", "device_memory"):
+        if getattr(setup, option) is not None:
+            raise TrainingError(
+                f"{option} is for the engine tensorflow, and the engine is {name}: "
+                "give engine tensorflow, or leave it out."
+            )
+    if setup.precision != "float32":
+        raise TrainingError(
+            f"precision {setup.precision} is for the engine tensorflow, and the engine "
+            f"is {name}, which computes in float32."
+        )
