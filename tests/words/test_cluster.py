@@ -55,13 +55,13 @@ class Cluster:
 
     def start(self, number, *more):
         paths = os.pathsep.join(path for path in sys.path if path)
-        log = (self.out / f"worker-{number}.log").open("ab")
-        return subprocess.Popen(
-            [*self.command, "--worker", str(number), *more],
-            env={**os.environ, "PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "2"},
-            stdout=log,
-            stderr=log,
-        )
+        with (self.out / f"worker-{number}.log").open("ab") as log:
+            return subprocess.Popen(
+                [*self.command, "--worker", str(number), *more],
+                env={**os.environ, "PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "2"},
+                stdout=log,
+                stderr=log,
+            )
 
     def wait(self):
         for worker in self.workers:

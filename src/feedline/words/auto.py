@@ -54,7 +54,7 @@ def speed(name: str, material: Material, setup: Setup) -> float:
     task = task_of(name, material, setup if name == "tensorflow" else Setup())
     task.run(0, 0)
     task.runner.flush()
-    leg = Leg(task, 0, 0)
+    leg = Leg(task, 0, 0, runner=task.runner)
     started = time.perf_counter()
     threads = min(material.config.threads, task.runner.threads)
     leg.run(threads, lambda _: time.perf_counter() - started > SECONDS)

@@ -99,7 +99,8 @@ class Driver:
             raise
 
     def _leg(self, due: float) -> bool:
-        leg = Leg(self.task, self.epoch, self.place)
+        runner = self.task.runner
+        leg = Leg(self.task, self.epoch, self.place, runner=runner)
         started = time.perf_counter()
         total = int(self.task.sizes.sum())
         share = self.words / total
@@ -120,7 +121,7 @@ class Driver:
             return self.folder is not None and time.monotonic() >= due
 
         try:
-            return leg.run(min(self.threads, self.task.runner.threads), watch)
+            return leg.run(min(self.threads, runner.threads), watch)
         finally:
             update(leg)
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.words.engine.kinds import Tally
+from feedline.words.engine.runner import Alone, Runner
 
 _LOOK = 0.1
 
@@ -45,6 +46,9 @@ class Leg:
     tally: Tally = field(default_factory=Tally)
     finished: int = 0
     """Work done in this leg, in the unit of `Task.sizes`."""
+    runner: Runner | None = None
+    """What has work under way when a block is handed in, or other machines to
+    agree with on where to stop."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
     _error: BaseException | None = field(default=None, repr=False)
@@ -71,8 +75,8 @@ class Leg:
             self._stop.set()
             for worker in workers:
                 worker.join()
-            if self._error is None:
-                self.tally += self.task.runner.flush()
+            if self._error is None and self.runner is not None:
+                self.tally += self.runner.flush()
         if self._error is not None:
             raise self._error
         return self.next >= len(self.task.sizes)
@@ -80,7 +84,7 @@ class Leg:
     def _work(self) -> None:
         try:
             order = self.task.order(self.epoch)
-            peers = self.task.runner.peers
+            peers = Alone() if self.runner is None else self.runner.peers
             while not peers.any(self._stop.is_set()):
                 with self._lock:
                     place = self.next
