@@ -1,18 +1,14 @@
 """Claim: watching costs a training job less than 2 %.
 
-    python benchmarks/watching.py [--quick]
+    python benchmarks/watching.py [--quick] [--same]
 
-The same job runs twice at a time: as `python job.py`, and under feedline's watch,
-which is told to wait for a loop that never comes and so watches to the end. The
-two take turns, a few steps each, the other one waiting meanwhile, so that whatever
-disturbs the machine disturbs both alike. Each times its own turns. What others do
-on the machine makes a turn slower, never faster, so a process counts with the turn
-that a fifth of its others beat; and TensorFlow gets one thread, so that a turn
-needs one free core and not two.
-
-One round is a pair of processes: two of the very same program may differ by a
-percent for their whole life. The table has the median ratio of the rounds and its
-95 % interval; `--same` compares plain with plain, which shows the error of it all.
+Two runs of the very same program differ by a percent or two for their whole life,
+which is as much as the claim. So the watch is switched on and off inside of one
+process: every forty steps the methods of TensorFlow and Keras that feedline wraps
+are put back as they were, and forty steps later wrapped again. Each pair of turns
+next to each other gives one ratio; the table has their median and its 95 %
+interval, over several processes. `--same` switches nothing, which shows the error
+of it all.
 
 Three jobs with steps of a few milliseconds, where watching would show first: a
 `Model.fit`, a loop of one's own around a `tf.function`, and one with an eager step.
@@ -21,17 +17,20 @@ Three jobs with steps of a few milliseconds, where watching would show first: a
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-STEPS = 5
-WARM_UP = 20
+STEPS = 40
+UNCLOCKED = 10  # Python adapts its bytecode again after each switch
+WARM_UP = 4
 JOBS = {
     "fit": "Model.fit",
     "function": "loop, tf.function",
@@ -42,9 +41,63 @@ JOBS = {
 # ------------------------------------------------------------------- the job
 
 
-def job(kind: str, turns: int) -> None:
-    """Take `turns` turns of a few steps, each when a line on standard input asks
-    for it, and print what it took in milliseconds per step."""
+class Switch:
+    """The watch, which can be taken off and put back at any moment."""
+
+    def __init__(self) -> None:
+        from feedline.job import hooks
+        from feedline.job.watch import Watch
+        from feedline.measure.clock import SystemClock
+
+        before = dict(_methods())
+        # It waits for a loop that never comes, and so watches to the end.
+        self.watch = Watch(SystemClock(), _never, loop=10**9)
+        hooks.install(self.watch)
+        after = dict(_methods())
+        self._sides = {
+            True: {place: after[place] for place in after},
+            False: {place: before[place] for place in after},
+        }
+        wrapped = sum(before[place] is not after[place] for place in after)
+        assert wrapped == len(after), "a method is not watched any more"
+        self.model: Any = None
+        self._train: dict[bool, Any] = {}
+
+    def turn(self, watched: bool) -> None:
+        for (owner, name), method in self._sides[watched].items():
+            setattr(owner, name, method)
+        if self.model is not None:
+            ours = self.model.train_function
+            if not self._train:
+                self._train = {True: ours, False: ours._feedline_original}
+            self.model.train_function = self._train[watched]
+
+
+def _methods() -> Any:
+    """Everything that a step passes through and feedline wraps."""
+    from keras.src.optimizers.base_optimizer import BaseOptimizer
+    from tensorflow.python.data.ops.iterator_ops import OwnedIterator
+    from tensorflow.python.eager.backprop import GradientTape
+    from tensorflow.python.eager.polymorphic_function import polymorphic_function
+    from tensorflow.python.framework.ops import _EagerTensorBase
+
+    for owner, name in (
+        (OwnedIterator, "__next__"),
+        (OwnedIterator, "get_next"),
+        (polymorphic_function.Function, "__call__"),
+        (GradientTape, "gradient"),
+        (_EagerTensorBase, "_numpy"),
+        (BaseOptimizer, "apply"),
+    ):
+        yield (owner, name), owner.__dict__[name]
+
+
+def _never(_: Any) -> None:
+    raise AssertionError("no loop should be measured")
+
+
+def job(kind: str, turns: int, *, same: bool) -> None:
+    """Print the milliseconds per step of each turn, and whether it was watched."""
     import keras
     import tensorflow as tf
 
@@ -58,24 +111,28 @@ def job(kind: str, turns: int) -> None:
     )
     model.compile("sgd", "mse")
     batch = tf.random.normal((256, 256)), tf.random.normal((256, 1))
+    switch = Switch()
+    # A-B-B-A: what drifts over four turns disturbs both sides alike.
+    sides = itertools.cycle((True, False, False, True))
     data = tf.data.Dataset.from_tensors(batch).repeat().prefetch(2)
-    begin = 0.0
+    times: list[tuple[bool, float]] = []
+    watched, begin = True, 0.0
 
-    def turn(steps: int) -> None:
-        """After every step: at the end of a turn tell the time and wait."""
-        nonlocal begin
+    def stepped(steps: int) -> None:
+        nonlocal watched, begin
         if steps % STEPS == 0:
-            if steps:
-                print(1e3 * (time.perf_counter() - begin) / STEPS, flush=True)
-            sys.stdin.readline()
+            took = time.perf_counter() - begin
+            times.append((watched, 1e3 * took / (STEPS - UNCLOCKED)))
+            watched = next(sides)
+            switch.turn(watched or same)
+        if steps % STEPS == UNCLOCKED:
             begin = time.perf_counter()
 
     class Turns(keras.callbacks.Callback):
-        def on_train_begin(self, logs=None):  # noqa: ARG002
-            turn(0)
-
         def on_train_batch_end(self, batch, logs=None):  # noqa: ARG002
-            turn(batch + 1)
+            if switch.model is None:
+                switch.model = model
+            stepped(batch + 1)
 
     def step(x, y):
         with tf.GradientTape() as tape:
@@ -86,117 +143,78 @@ def job(kind: str, turns: int) -> None:
         )
         return loss
 
+    steps = STEPS * (turns + WARM_UP)
     if kind == "fit":
-        model.fit(data, steps_per_epoch=STEPS * turns, verbose=0, callbacks=[Turns()])
+        model.fit(data, steps_per_epoch=steps, verbose=0, callbacks=[Turns()])
     else:
-        train = tf.function(step) if kind == "function" else step
-        turn(0)
-        for number, (x, y) in enumerate(data.take(STEPS * turns), 1):
+        train: Callable[..., Any] = tf.function(step) if kind == "function" else step
+        for number, (x, y) in enumerate(data.take(steps), 1):
             train(x, y)
-            turn(number)
+            stepped(number)
+    (loop,) = switch.watch.loops
+    assert loop.steps > steps // 3, "the loop was not watched"
+    assert not switch.watch.broken, switch.watch.broken
+    print(json.dumps(times[WARM_UP:]))
 
 
 # ------------------------------------------------------------ the comparison
 
-WATCHED = "from feedline.child import main; main()"
 
-
-class Process:
-    """The job in a process of its own, plain or watched."""
-
-    def __init__(self, kind: str, turns: int, outcome: Path | None) -> None:
-        target = [str(Path(__file__).resolve()), "--job", kind, "--turns", str(turns)]
-        command = [sys.executable, *target]
-        if outcome is not None:
-            order = {
-                "target": target,
-                "module": False,
-                "seconds": 60,
-                "loop": 10**9,
-                "patient": True,
-                "outcome": str(outcome),
-            }
-            command = [sys.executable, "-c", WATCHED, json.dumps(order)]
-        self._outcome = outcome
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            bufsize=1,
-            env={
-                **os.environ,
-                "TF_CPP_MIN_LOG_LEVEL": "3",
-                "TF_NUM_INTRAOP_THREADS": "1",
-                "TF_NUM_INTEROP_THREADS": "1",
-            },
-        )
-
-    def turn(self) -> float:
-        """Milliseconds per step of its next turn."""
-        self._process.stdin.write("go\n")
-        return float(self._process.stdout.readline())
-
-    def close(self) -> None:
-        self._process.communicate("go\n")
-        if self._process.returncode:
-            sys.exit(f"the job failed with code {self._process.returncode}")
-        if self._outcome is not None:
-            seen = json.loads(self._outcome.read_text())["seen"]
-            if not seen or not seen[0].startswith("training loop 1"):
-                sys.exit(f"the job was not watched: {seen}")
-
-
-def compare(kind: str, turns: int, *, same: bool) -> tuple[float, float]:
-    """One round: ms per step plain, and watched."""
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = None if same else Path(folder) / "outcome.json"
-        sides = Process(kind, turns, None), Process(kind, turns, outcome)
-        times: tuple[list[float], list[float]] = ([], [])
-        for number in range(turns):
-            for side in (0, 1) if number % 2 == 0 else (1, 0):
-                times[side].append(sides[side].turn())
-        for process in sides:
-            process.close()
-    plain, watched = (undisturbed(taken[WARM_UP:]) for taken in times)
-    return plain, watched
-
-
-def undisturbed(taken: list[float]) -> float:
-    return sorted(taken)[len(taken) // 5]
+def run(kind: str, turns: int, *, same: bool) -> list[tuple[float, float]]:
+    """One process: (plain, watched) of each pair of turns, ms per step."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--job", kind]
+    command += ["--turns", str(turns), *(["--same"] if same else [])]
+    environment = {
+        **os.environ,
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        # A step needs one free core then, and not two.
+        "TF_NUM_INTRAOP_THREADS": "1",
+        "TF_NUM_INTEROP_THREADS": "1",
+    }
+    done = subprocess.run(
+        command, check=False, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    if done.returncode:
+        sys.exit(f"the job failed with code {done.returncode}")
+    times = json.loads(done.stdout.splitlines()[-1])
+    pairs = []
+    for one, other in zip(times[::2], times[1::2], strict=False):
+        (_, plain), (_, watched) = sorted((one, other))
+        pairs.append((plain, watched))
+    return pairs
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few rounds, few turns")
-    parser.add_argument("--rounds", type=int, default=9, help="pairs of processes")
-    parser.add_argument("--turns", type=int, default=400, help="turns of each")
-    parser.add_argument("--same", action="store_true", help="plain against plain")
+    parser.add_argument("--quick", action="store_true", help="one process, few turns")
+    parser.add_argument("--rounds", type=int, default=3, help="processes for each job")
+    parser.add_argument("--turns", type=int, default=300, help="turns in each")
+    parser.add_argument("--same", action="store_true", help="watched against watched")
     parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
-        job(options.job, options.turns)
+        job(options.job, options.turns, same=options.same)
         return
     if options.quick:
-        options.rounds, options.turns = 3, 150
+        options.rounds, options.turns = 1, 60
 
     from feedline.measure.experiment import estimate
     from feedline.measure.machine import look
 
     machine = look()
-    print(f"Watching: {options.rounds} rounds of {options.turns} x {STEPS} steps")
+    print(f"Watching: {options.rounds} x {options.turns} turns of {STEPS} steps")
     print(f"Machine:  {machine.cores} cores, {machine.memory_gb:.0f} GB\n")
     print(f"{'job':<20}{'plain':>10}{'watched':>10}{'cost':>9}   95 % interval")
     holds = True
     for kind, name in JOBS.items():
-        rounds = [
-            compare(kind, options.turns, same=options.same)
+        pairs = [
+            pair
             for _ in range(options.rounds)
+            for pair in run(kind, options.turns, same=options.same)
         ]
-        plain, watched = (statistics.median(side) for side in zip(*rounds, strict=True))
-        cost = estimate([b / a - 1 for a, b in rounds])
-        holds = holds and cost.value < 0.02
+        plain, watched = (statistics.median(side) for side in zip(*pairs, strict=True))
+        cost = estimate([b / a - 1 for a, b in pairs])
+        holds = holds and cost.high < 0.02
         print(
             f"{name:<20}{plain:>7.3f} ms{watched:>7.3f} ms"
             f"{cost.value:>+9.2%}   {cost.low:+.2%} to {cost.high:+.2%}",

@@ -579,3 +579,20 @@ def in_a_process(*paths: Path) -> dict:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_everything_can_be_watched_here():
+    """Each place that feedline looks into exists in this TensorFlow."""
+    script = """
+import keras, tensorflow
+from feedline.job import hooks
+from feedline.job.watch import Watch
+from feedline.measure.clock import SystemClock
+watch = Watch(SystemClock(), print)
+hooks.install(watch)
+print(watch.notes)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -82,18 +82,17 @@ class Functions:
         if note is None:
             note = self._notes[function] = Note(given=_iterator_among(args))
             self._watch.tell(self._foresee, function, note, args, kwargs, frame)
-        flags = tuple(
-            value
-            for value in (*args, *kwargs.values())
-            if value is True or value is False
-        )
+        flags = [v for v in args if v is True or v is False]
+        if kwargs:
+            flags += [v for v in kwargs.values() if v is True or v is False]
         if not flags:
             return note
         # `step(x, y, training=False)` is traced apart, and does not train.
-        if flags not in note.variants:
+        key = tuple(flags)
+        if key not in note.variants:
             first = not note.variants
-            note.variants[flags] = note if first else Note(given=note.given)
-        return note.variants[flags]
+            note.variants[key] = note if first else Note(given=note.given)
+        return note.variants[key]
 
     def _stepped(
         self,

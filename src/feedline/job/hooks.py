@@ -39,6 +39,7 @@ def install(watch: Watch) -> AfterImport:
         f"{_DATA}.iterator_ops": _iterators,
         f"{_DATA}.dataset_autograph": _loops_in_functions,
         "tensorflow.python.distribute.input_lib": _distributed,
+        "tensorflow.python.distribute.input_util": _distributing,
         "tensorflow.python.eager.polymorphic_function.polymorphic_function": _functions,
         "tensorflow.python.eager.backprop": _gradients,
         "tensorflow.python.framework.func_graph": _tracing,
@@ -118,6 +119,17 @@ def _distributed(watch: Watch, module: ModuleType) -> None:
     for name in ("DistributedDataset", "DistributedDatasetsFromFunction"):
         cls = getattr(module, name)
         cls.__iter__ = _watched_iter(watch, cls.__iter__)
+    original = module._IterableInput.reduce
+
+    @functools.wraps(original)
+    def reduce(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """A loop inside a `tf.function`, while it is traced."""
+        return original(watch.functions.loop_traced(self), *args, **kwargs)
+
+    module._IterableInput.reduce = reduce
+
+
+def _distributing(watch: Watch, module: ModuleType) -> None:
     get = module.get_distributed_dataset
 
     @functools.wraps(get)
@@ -128,14 +140,6 @@ def _distributed(watch: Watch, module: ModuleType) -> None:
 
     hooked: Any = module
     hooked.get_distributed_dataset = get_distributed_dataset
-    original = module._IterableInput.reduce
-
-    @functools.wraps(original)
-    def reduce(self: Any, *args: Any, **kwargs: Any) -> Any:
-        """A loop inside a `tf.function`, while it is traced."""
-        return original(watch.functions.loop_traced(self), *args, **kwargs)
-
-    module._IterableInput.reduce = reduce
 
 
 def _watched_next(watch: Watch, original: Any) -> Any:

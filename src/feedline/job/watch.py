@@ -136,7 +136,7 @@ class Watch:
         """Is this the thread whose loops are watched? The first that trains is,
         and until then the main thread goes before others of the user's.
         TensorFlow's own threads run his generators, not his loops."""
-        if self._in_thread():
+        if threading.get_ident() == self._thread:
             return True
         thread = threading.current_thread()
         is_main = thread is threading.main_thread()
@@ -311,9 +311,12 @@ class Watch:
         if self._trace_depth or self.functions.calling or not self.follows():
             return original(iterator)
         now = self.clock.now()
-        self._enter(loop)
+        active = self.active
+        if not active or active[-1] is not loop:
+            self._enter(loop)
         if not loop.measuring:
-            self._step_ended(loop, now)
+            if loop.opened is not None:
+                self._step_ended(loop, now)
             if self.ready(loop, now):
                 self.measure(loop)
         if loop.measuring:
@@ -358,8 +361,6 @@ class Watch:
 
     def _step_ended(self, loop: Any, now: float) -> None:
         """The body of the step before has run."""
-        if loop.opened is None:
-            return
         period = now - loop.opened
         if not loop.trains_now:
             if loop.where is not None:
