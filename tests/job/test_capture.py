@@ -274,6 +274,37 @@ model.fit(ds, epochs=2, verbose=0)
     assert [loop.kind for loop in caught.watch.loops] == ["fit", "loop", "fit"]
 
 
+LONG = {
+    "fit": "model.fit(ds.repeat(5), epochs=1, verbose=0)\n",
+    "eager": """\
+for x, y in ds.repeat(5):
+    step(x, y)
+""",
+    "function": """\
+train = tf.function(step)
+for x, y in ds.repeat(5):
+    train(x, y)
+    if optimizer.iterations % 50 == 0:
+        for x, y in ds.take(2):
+            model(x)
+""",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_long_loop_that_is_not_asked_for_is_counted_to_its_end(tmp_path, kind):
+    text = """\
+for x, y in ds:  #: second
+    step(x, y)
+"""
+    caught = run(tmp_path, MODEL, DATA, STEP, LONG[kind], text, patient=False, loop=2)
+    first, _ = caught.watch.loops
+    assert caught.facts()["line"] == caught.line("second")
+    assert first.steps in (199, 200)
+    assert len(first.periods) < 199
+    assert not caught.watch.quiet
+
+
 NOT_TRAINING = {
     "a loop that only looks": "for x, y in ds:\n    model(x)\n",
     "validation by hand": """\

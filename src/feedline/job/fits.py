@@ -35,6 +35,7 @@ class Fits:
         loop.epochs = _epochs(bound.arguments)
         loop.began = self._watch.clock.now()
         self.now = loop
+        self._watch.quiet = False
         self._watch.trains(loop)
         given = bound.arguments.get("callbacks")
         loop.callbacks = _names(given)
@@ -44,6 +45,7 @@ class Fits:
     def ended(self, model: Any, bound: Any) -> None:
         """Leave no trace on the model or in the user's list of callbacks."""
         loop, self.now, self.epochs = self.now, None, None
+        self._watch.quiet = False
         original = getattr(model.train_function, "_feedline_original", None)
         if original is not None:
             model.train_function = original
@@ -100,6 +102,12 @@ class Fits:
             if watch.stopped:
                 raise ScriptStopped
             if watch.done or not watch.on:
+                watch.quiet = True
+                return train(iterator)
+            if loop.idle and loop.live.iterator is iterator:
+                watch.quiet = True
+                loop.steps += loop.steps_per_call
+                loop.batches += loop.steps_per_call
                 return train(iterator)
             if loop.live is None or loop.live.iterator is not iterator:
                 if loop.batches and loop.steps_per_epoch is None:
@@ -112,10 +120,11 @@ class Fits:
                     loop.warm_at = now
                 if watch.ready(loop, now):
                     watch.measure(loop)
-            loop.opened = clock.now()
+                    now = clock.now()
+            loop.opened = now
             traced = watch.tracing_seconds
             result = train(iterator)
-            loop.inside_now = clock.now() - loop.opened
+            loop.inside_now = clock.now() - now
             loop.batches += loop.steps_per_call
             if loop.first_step_seconds == 0.0:
                 loop.first_step_seconds = loop.inside_now

@@ -184,7 +184,7 @@ def _functions(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.on and watch.functions.listens():
+        if watch.on and not watch.quiet and watch.functions.listens():
             caller = sys._getframe(1)
             return watch.functions.called(self, original, args, kwargs, caller)
         return original(self, *args, **kwargs)
@@ -197,7 +197,7 @@ def _gradients(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.on:
+        if watch.on and not watch.quiet:
             watch.tell(watch.gradient_taken, sys._getframe(1))
         return original(self, *args, **kwargs)
 
@@ -230,7 +230,7 @@ def _reading_values(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def numpy(self: Any) -> Any:
-        if watch.on:
+        if watch.on and watch.active and not watch.quiet:
             watch.tell(watch.value_read, sys._getframe(1))
         return original(self)
 
@@ -286,7 +286,7 @@ def _optimizer(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
-        if watch.on:
+        if watch.on and not watch.quiet:
             watch.tell(watch.update_made, self, grads, trainable_variables)
         return original(self, grads, trainable_variables)
 

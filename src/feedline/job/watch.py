@@ -35,6 +35,11 @@ _TENSORS = (
 )
 
 
+# So many steps of a loop are noted one by one. If it is not the loop to measure,
+# the rest are only counted.
+_ENOUGH = 64
+
+
 class ScriptStopped(BaseException):
     """Unwinds the user's script once the verdict is known; its `finally` blocks
     and context managers run as after Ctrl-C."""
@@ -61,6 +66,7 @@ class Watch:
     ) -> None:
         self.clock = clock
         self.on = True
+        self.quiet = False  # the loop that runs is known; its steps are only counted
         self.on_warm = on_warm
         self.wanted = loop
         self.patient = patient
@@ -227,6 +233,8 @@ class Watch:
             loop.training = True
             self.loops.append(loop)
         loop.note_step(period, inside)
+        if loop.steps > _ENOUGH * loop.steps_per_call and not self.chosen(loop):
+            loop.idle = True
 
     def train_unfed(self, frame: FrameType) -> None:
         """A step of a loop that no dataset feeds."""
@@ -280,6 +288,7 @@ class Watch:
     def iterator_made(
         self, iterator: Any, dataset: Any, frame: FrameType | None
     ) -> None:
+        self.quiet = False
         if hasattr(dataset, "_variant_tensor"):
             self.read_already.add(dataset)
         if self._trace_depth or self.fits.now is not None or not _by_user(frame):
@@ -308,6 +317,9 @@ class Watch:
         loop = iterator._feedline_loop
         if self.stopped and loop.training:
             raise ScriptStopped
+        if loop.idle and self._runs(loop):
+            return self._count(loop, iterator, original)
+        self.quiet = False
         if self._trace_depth or self.functions.calling or not self.follows():
             return original(iterator)
         now = self.clock.now()
@@ -345,6 +357,26 @@ class Watch:
         loop.inside_now = 0.0
         return batch
 
+    def _runs(self, loop: Any) -> bool:
+        """Is it the one that ran last, with nothing begun meanwhile?"""
+        return (
+            self.active[-1:] == [loop]
+            and threading.get_ident() == self._thread
+            and not (self._trace_depth or self.functions.calling)
+        )
+
+    def _count(self, loop: Any, iterator: Any, original: Callable[[Any], Any]) -> Any:
+        """The next batch of a loop that need not be noted any more."""
+        self.quiet = True
+        self.clock.now()  # a sign of life
+        loop.steps += 1
+        loop.batches += 1
+        try:
+            return original(iterator)
+        except BaseException:
+            self._leave(loop)
+            raise
+
     def _enter(self, loop: Any) -> None:
         """It is read: loops inside of it are over, by `break` perhaps."""
         if loop in self.active:
@@ -356,6 +388,7 @@ class Watch:
         if loop in self.active:
             del self.active[self.active.index(loop) :]
         loop.opened = None
+        self.quiet = False
         if loop.trains_now:
             loop.steps_per_epoch = loop.batches
 

@@ -55,6 +55,7 @@ class Loop:
         # What the watch notes while the job runs by itself.
         self.training = False
         self.trains_now = False  # in this pass over its input
+        self.idle = False  # enough of it has been seen
         self.passes = 0
         self.batches = 0  # in this pass
         self.once = self.again = False  # Keras knows of its own sources
@@ -93,7 +94,7 @@ class Loop:
             self.live.go_on(dataset, iterator)
         self.passes += 1
         self.batches = 0
-        self.trains_now = False
+        self.trains_now = self.idle = False
         self.opened = None
 
     def keep_to_its_passes(self) -> None:
