@@ -5,8 +5,23 @@ from __future__ import annotations
 import concurrent.futures.thread
 import signal
 import threading
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).resolve().parent
+# What measures has the machine to itself; everything else goes side by side.
+ALONE = (
+    "examples",
+    "verdicts",
+    "measure/test_inprocess.py",
+    "test_benchmarks.py",
+    "test_interrupt.py",
+    "test_kinds.py",
+    "test_readme.py",
+    "test_run.py",
+    "test_tune.py",
+)
 
 # Started in the background of a shell, a process inherits that Ctrl-C is ignored,
 # and hands it on to every script that a test starts and interrupts.
@@ -21,3 +36,9 @@ def threads_go_on():
     yield
     threading._SHUTTING_DOWN = False
     concurrent.futures.thread._shutdown = False
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(item.path.is_relative_to(HERE / name) for name in ALONE):
+            item.add_marker(pytest.mark.alone)

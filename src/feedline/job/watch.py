@@ -317,7 +317,7 @@ class Watch:
         loop = iterator._feedline_loop
         if self.stopped and loop.training:
             raise ScriptStopped
-        if loop.idle and self._runs(loop):
+        if loop.idle and self.active and self._runs(loop):
             return self._count(loop, iterator, original)
         self.quiet = False
         if self._trace_depth or self.functions.calling or not self.follows():
@@ -360,7 +360,7 @@ class Watch:
     def _runs(self, loop: Any) -> bool:
         """Is it the one that ran last, with nothing begun meanwhile?"""
         return (
-            self.active[-1:] == [loop]
+            self.active[-1] is loop
             and threading.get_ident() == self._thread
             and not (self._trace_depth or self.functions.calling)
         )
