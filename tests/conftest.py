@@ -7,7 +7,12 @@ import signal
 import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# No test is about time.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 HERE = Path(__file__).resolve().parent
 # What measures has the machine to itself; everything else goes side by side.
