@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from feedline.errors import FeedlineError, OutputExists
 from feedline.report import html
 from feedline.report.html.page import in_a_block
+from feedline.report.html.timeline import MOST_SPANS
 from feedline.report.json import from_json, to_json
-from feedline.report.report import RunRow
+from feedline.report.report import RunRow, SpanRow, Timeline, TimelineRow
 from tests.report.pages import HOSTILE, captured, cured, hostile, measured, wide
 from tests.report.samples import reports, sample
 
@@ -194,6 +195,23 @@ def test_what_was_not_measured_is_no_error():
 def test_a_joint_of_two_branches_is_told():
     text = " ".join(Page(html.render(wide())).text.split())
     assert "fed by map(function_9) and map(function_19)" in text
+
+
+def test_a_large_capture_makes_no_large_page():
+    spans = tuple(
+        SpanRow(i * 1.0, i + 0.1 + (i % 7) / 10, "compute", f"a kernel's name {i}")
+        for i in range(20_000)
+    )
+    rows = tuple(TimelineRow(f"GPU:{i}", spans) for i in range(8))
+    page = Page(html.render(captured(timeline=Timeline(rows))))
+    assert len(page.data("feedline-report")) + len(page.data("feedline-view")) < 2e6
+    drawn = json.loads(page.data("feedline-view"))["lanes"]
+    assert sum(len(lane["spans"]) for lane in drawn) <= MOST_SPANS
+    assert all(span[1] - span[0] > 0.65 for span in drawn[0]["spans"])
+    assert drawn[0]["totals"]["compute"] == pytest.approx(
+        sum(span.end_ms - span.start_ms for span in spans)
+    )
+    assert "19,250 shortest spans are not drawn" in page.text
 
 
 # ------------------------------------------------------------------ the file

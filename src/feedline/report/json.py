@@ -24,11 +24,11 @@ from feedline.report.report import SCHEMA, SHARES, Report
 MAX_BYTES = 50_000_000
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Report, *, indent: int | None = 2) -> str:
     """The report as JSON text, ASCII only, the schema's number first."""
     data = asdict(report)
     ordered = {"schema": data.pop("schema"), **data}
-    return json.dumps(finite(ordered), indent=2, allow_nan=False) + "\n"
+    return json.dumps(finite(ordered), indent=indent, allow_nan=False) + "\n"
 
 
 def finite(value: Any) -> Any:

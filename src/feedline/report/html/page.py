@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from feedline.report import format as shown
+from feedline.report.html.timeline import trimmed
 from feedline.report.html.view import view
 from feedline.report.json import finite, to_json
 from feedline.report.report import Report
@@ -44,9 +46,15 @@ def render(report: Report) -> str:
         style=Markup("\n".join(map(_asset, _STYLES))),
         scripts=[Markup(script) for script in scripts],
         policy=_policy(scripts),
-        raw_json=in_a_block(to_json(report)),
+        raw_json=in_a_block(to_json(_embedded(report), indent=None)),
         view_json=in_a_block(json.dumps(finite(seen.charts()), allow_nan=False)),
     )
+
+
+def _embedded(report: Report) -> Report:
+    if report.timeline is None:
+        return report
+    return replace(report, timeline=trimmed(report.timeline))
 
 
 def in_a_block(text: str) -> Markup:

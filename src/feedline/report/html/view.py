@@ -119,7 +119,6 @@ class View:
 
 def view(report: Report) -> View:
     model = model_of(report)
-    captured, ends = lanes(report.timeline)
     return View(
         title=printable(report.script) or "training job",
         verdict=_in_turn(report.verdict),
@@ -128,8 +127,8 @@ def view(report: Report) -> View:
         run=_run(report),
         nodes=nodes(report),
         step_width=_step_width(report),
-        lanes=captured,
-        step_ends=ends,
+        lanes=lanes(report.timeline),
+        step_ends=_step_ends(report),
         model=model,
         assumptions=() if model is None else tuple(_assumptions(model, report)),
         charted_fixes=tuple(
@@ -215,6 +214,11 @@ def _step_width(report: Report) -> float:
     """The step alone beside the stages, in percent of the dearest."""
     alone, most = report.step.ceiling_ms, dearest(report)
     return round(100 * alone / most, 1) if math.isfinite(alone) and most > 0 else 0.0
+
+
+def _step_ends(report: Report) -> tuple[float, ...]:
+    steps = report.timeline.steps if report.timeline is not None else ()
+    return tuple(end for _, end in steps if math.isfinite(end))
 
 
 def _proof_title(report: Report) -> str:
