@@ -1,11 +1,12 @@
 """The picture of a page for the documentation.
 
-    feedline run --html report.html examples/tfrecord_cache_wrong.py
-    python docs/screenshot.py report.html docs/images/report.png
+    feedline run --allow numeric --html a.html examples/embedding_large_vocabulary.py
+    python docs/screenshot.py a.html docs/images/report.png --to findings
+    feedline run --html b.html examples/tfrecord_cache_wrong.py
+    python docs/screenshot.py b.html docs/images/pipeline.png --from pipeline --to whatif
 
-Opens the page in Chromium and saves its upper part. `--dark` and `--width N` show it
-otherwise, `--to SECTION` says which section is the last one in the picture, `--from
-SECTION` which is the first.
+Opens the page in Chromium and saves it, or its sections from one to another. `--dark`
+and `--width N` show it otherwise.
 """
 
 from __future__ import annotations
