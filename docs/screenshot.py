@@ -3,7 +3,8 @@
     feedline run --allow numeric --html a.html examples/embedding_large_vocabulary.py
     python docs/screenshot.py a.html docs/images/report.png --to findings
     feedline run --html b.html examples/tfrecord_cache_wrong.py
-    python docs/screenshot.py b.html docs/images/pipeline.png --from pipeline --to whatif
+    python docs/screenshot.py b.html docs/images/pipeline.png \\
+        --from pipeline --to whatif
 
 Opens the page in Chromium and saves it, or its sections from one to another. `--dark`
 and `--width N` show it otherwise.
