@@ -4,6 +4,7 @@ page.py     the page: template, style, scripts, charting library, data, in one f
 view.py     what the template shows, as plain data: words and numbers made ready
 diagram.py  the pipeline as a diagram of its stages
 timeline.py a few captured steps, lane by lane
+assumptions.py  what the what-if model takes for granted
 templates/  the page's sections; assets/ its style and scripts
 vendor/     Apache ECharts as it was published, with its licence
 
