@@ -54,7 +54,7 @@ def graph_of(dim, step, vocabulary=50_000):
     config = Config.of(dim=dim)
     counts = (1e6 / np.arange(1, vocabulary + 1)).astype(np.int64) + 5
     look_up = tables.make(config, tuple(map(str, range(vocabulary))), counts)
-    shape = shape_for(config, 32_768, step // 16, 16)
+    shape = shape_for(config, 32_768, step // 32, 32)
 
     class Seen(TextProgram):
         graph = None

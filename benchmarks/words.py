@@ -2,7 +2,7 @@
 
     python benchmarks/words.py --corpus FILE [--quick] [--only skipgram,cbow]
                                [--rounds N] [--epochs N] [--seeds N] [--json OUT]
-                               [--engine tensorflow] [--first SEED]
+                               [--engine tensorflow] [--first SEED] [--who tf]
 
 The same text, the same options, the same number of threads for all: gensim
 (corpus_file, its fastest mode), fastText from PyPI, and feedline. Every run is a
@@ -230,6 +230,7 @@ def measure(name, arguments, raw_words):
     contenders, special = CASES[name]
     if arguments.engine == "tensorflow":
         contenders = [*contenders, "tf"]
+    contenders = [who for who in contenders if who in arguments.who.split(",")]
     options = {
         "model": "skipgram",
         "loss": "ns",
@@ -287,9 +288,9 @@ def table(name, found):
             f"{shown}"
         )
     me = "tf" if "tf" in found else "feedline"
-    mine = found[me]
+    mine = found.get(me, [])
     for who, theirs in found.items():
-        if who != me:
+        if who != me and mine:
             lines.append(
                 f"{'':10} {me} / {who:9} train {spread(ratios(mine, theirs))}, "
                 f"whole {spread(ratios(mine, theirs, 'whole'))}"
@@ -326,6 +327,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="one round")
     parser.add_argument("--engine", default="cpu", choices=["cpu", "tensorflow"])
+    parser.add_argument("--who", default=",".join(RUN), help="run these alone")
     parser.add_argument("--first", type=int, default=1, help="seed of round 1")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", choices=RUN, help=argparse.SUPPRESS)

@@ -43,7 +43,7 @@ _GLOVE = (*_TEXT, "input_squares", "output_squares")
 
 # Kept words in a group, for noise and for a tree; and groups in a step. Small
 # groups waste less of their product; large steps need fewer launches.
-_CENTRES, _CENTRES_TREE = 16, 4
+_CENTRES, _CENTRES_TREE = 32, 4
 _STEP_CPU, _STEP_GPU = 512, 8192
 _PAIRS = 1024
 """Co-occurrences in a step."""
@@ -65,7 +65,7 @@ def text(tables: Tables, weights: Weights, tokens: int, setup: Setup) -> Runner:
     """Train on blocks of up to so many tokens."""
     config, gpu = tables.config, _on_gpu(setup)
     centres = _CENTRES_TREE if config.loss == "hs" else _CENTRES
-    place = _Placing(setup, config.threads)
+    place = _Placing(setup)
     groups = place.whole((_STEP_GPU if gpu else _STEP_CPU) // centres)
     shape = shape_for(config, -(-tokens // 1024) * 1024, groups, centres)
     compute = setup.precision.removeprefix("mixed_")
@@ -80,7 +80,7 @@ def text(tables: Tables, weights: Weights, tokens: int, setup: Setup) -> Runner:
 
 def pairs(config: Config, weights: GloveWeights, words: int, setup: Setup) -> Runner:
     """Train on blocks of co-occurrences."""
-    place = _Placing(setup, config.threads)
+    place = _Placing(setup)
     program = GloveProgram(config, words, weights.bias, place.whole(_PAIRS))
     return place.runner(program, weights, _GLOVE, weights.bias + 1)
 
@@ -100,8 +100,8 @@ def _gpus() -> int:
 class _Placing:
     """Decides where rows live."""
 
-    def __init__(self, setup: Setup, threads: int) -> None:
-        self.setup, self.threads = setup, threads
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
         self.cluster = cluster.read(setup.cluster, setup.worker)
         self.strategy: Any = None
         if self.cluster is not None:
@@ -147,10 +147,7 @@ class _Placing:
                 peers=cluster.Peers(joined, self.strategy),
                 guard=lambda: cluster.lost(joined),
             )
-        # Threads share a CPU; a GPU takes one launch after the other anyway.
-        alone = self.parts == 1 and self.devices[0].startswith("CPU")
-        threads = self.threads if alone else 1
-        return DeviceRunner(program, weights, names, columns, make, threads)
+        return DeviceRunner(program, weights, names, columns, make)
 
     def _divided(self, size: int) -> bool:
         """Whether rows must be divided among the devices, which must hold them."""

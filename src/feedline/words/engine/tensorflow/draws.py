@@ -162,8 +162,7 @@ def cut(shape: Shape, draws: Draws, number: Any, part: int, parts: int) -> Step:
 
 
 def shape_for(config: Config, tokens: int, groups: int, centres: int) -> Shape:
-    """The shape of a training. With two words of noise for each centre, shared by
-    a group, vectors come out as good as with noise drawn for every pair; with one
-    they do not."""
-    noise = 0 if config.loss == "hs" else max(config.negative, 2 * centres)
+    """The shape of a training: as many words of noise as centres. In groups of 32
+    that makes vectors as good as noise drawn for every pair; 16 words are too few."""
+    noise = 0 if config.loss == "hs" else max(config.negative, centres)
     return Shape(tokens, groups, centres, config.window, noise)

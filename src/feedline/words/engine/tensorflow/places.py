@@ -21,7 +21,7 @@ Host = Mapping[str, NDArray[np.float32]]
 
 
 class One:
-    """All rows on one device. Threads may launch at once, as on a CPU."""
+    """All rows on one device."""
 
     def __init__(self, program: Any, host: Host, device: str) -> None:
         self.program = program
@@ -309,12 +309,11 @@ def damped(loads: Any, rows: Rows, one_by_one: bool = False) -> Any:
     (`one_by_one`) is not damped by its own load.
     """
     _scatter(loads, rows.ids, rows.load)
-    total = tf.raw_ops.ResourceGather(
-        resource=loads.handle, indices=rows.ids, dtype=tf.float32
+    total = rows_of(loads, rows.ids)
+    zero = tf.zeros_like(rows.load)
+    tf.raw_ops.ResourceScatterUpdate(
+        resource=loads.handle, indices=rows.ids, updates=zero
     )
-    # Taken off again, not set to 0: another thread may be at the same row.
-    _scatter(loads, rows.ids, -rows.load)
-    total = tf.maximum(total, rows.load)
     if one_by_one:
         total -= rows.load
     total = tf.maximum(total, 1e-6)

@@ -6,7 +6,6 @@ are copied, and what it did is told with a later one.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -26,6 +25,9 @@ _AHEAD = 2
 class DeviceRunner:
     """Holds the place that rows live in (places.py), made with the first block."""
 
+    threads = 1
+    """TensorFlow has threads of its own."""
+
     def __init__(
         self,
         program: Any,
@@ -33,18 +35,15 @@ class DeviceRunner:
         names: tuple[str, ...],
         width: int,
         place: Callable[[Any, dict[str, NDArray[np.float32]]], Any],
-        threads: int = 1,
         peers: Peers | None = None,
         guard: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.program = program
-        self.threads = threads
         self._weights, self._names, self._width = weights, names, width
         self._make = place
         self._place: Any = None
         self.peers = peers or Alone()
         self._guard = guard
-        self._lock = threading.Lock()
         self._under_way: deque[Any] = deque()
         self._changed = False
 
@@ -56,20 +55,16 @@ class DeviceRunner:
 
     def _run(self, arguments: tuple[Any, ...]) -> Tally:
         with self._guard():
-            with self._lock:
-                if self._place is None:
-                    rows = {name: self._host(name) for name in self._names}
-                    self._place = self._make(self.program, rows)
-            found = self._place.launch(*arguments)
+            if self._place is None:
+                rows = {name: self._host(name) for name in self._names}
+                self._place = self._make(self.program, rows)
+            self._under_way.append(self._place.launch(*arguments))
             self._changed = True
-            with self._lock:
-                self._under_way.append(found)
-                spare = len(self._under_way) - _AHEAD * self.threads
-                done = [self._under_way.popleft() for _ in range(spare)]
-            return _told(done)
+            spare = len(self._under_way) - _AHEAD
+            return _told([self._under_way.popleft() for _ in range(spare)])
 
     def flush(self) -> Tally:
-        with self._guard(), self._lock:
+        with self._guard():
             done = list(self._under_way)
             self._under_way.clear()
             return _told(done)

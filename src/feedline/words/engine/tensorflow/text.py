@@ -180,7 +180,7 @@ def paths(tables: Tables) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def _squares(rows: Any) -> Any:
-    return tf.reduce_sum(tf.square(tf.cast(rows, tf.float32)), -1)
+    return tf.square(tf.math.reduce_euclidean_norm(tf.cast(rows, tf.float32), -1))
 
 
 def _sum(values: Any) -> Any:
