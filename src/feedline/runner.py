@@ -210,6 +210,7 @@ class Runner(Examination):
             edits,
             self._told(loop, job, found.measured, found.cured),
             self._places(pipeline, edits, loop),
+            found.cured.plan.grades,
         )
         self._keep()
         self.say(
@@ -374,6 +375,7 @@ class Runner(Examination):
             cured.edits,
             told,
             self._places(pipeline, cured.edits, loop),
+            cured.plan.grades,
         )
         self._conclude({"rehearsed": plan.to_dict()})
 

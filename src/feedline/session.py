@@ -100,6 +100,8 @@ def run_script(
     """Run a script to its end with the fixes that are allowed; `dry` stops it when
     they are known."""
     check(target, module=module)
+    if plan is not None:
+        plan.check_grades(grades(allow))
     if importlib.util.find_spec("tensorflow") is None:
         raise TensorFlowMissing
     order = {

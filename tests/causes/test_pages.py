@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from feedline import causes
+from feedline import causes, fixes
 from feedline.causes import Finding
 from tests.causes.build import AHEAD, BATCH, SLICES, case
 
@@ -70,6 +70,20 @@ def test_every_fix_is_explained_with_its_grade(cause):
     listed = dict(re.findall(r"^- `([a-z-]+)` \((\w+)", text, re.M))
     assert tuple(listed) == cause.fixes
     assert set(listed.values()) <= {"exact", "reordered", "numeric", "advice"}
+
+
+@pytest.mark.parametrize("cause", CAUSES.values(), ids=CAUSES.keys())
+def test_the_grades_are_those_of_the_fixs_own_page(cause):
+    text = section(cause.page, "Fix")
+    for name, stated in re.findall(r"^- `([a-z-]+)` \(([^)]*)\)", text, re.M):
+        if name in fixes.all():
+            assert named(stated) == named(fixes.all()[name].page), name
+        else:  # nothing can apply it
+            assert "exact" not in named(stated) or "advice" in named(stated), name
+
+
+def named(text):
+    return {grade for grade in fixes.GRADES if re.search(rf"(?i)\b{grade}\b", text)}
 
 
 def test_tensorflow_is_not_needed():

@@ -113,6 +113,21 @@ def test_a_plan_is_used_where_there_is_one_and_made_where_not(tmp_path):
     assert load(path) == mine  # is not overwritten
 
 
+def test_a_plan_is_held_to_what_is_allowed(tmp_path):
+    """Before the script is started: it would leave a file behind."""
+    path, script = tmp_path / "train.plan", tmp_path / "x.py"
+    script.write_text("open('ran', 'w')\n")
+    save(SavedPlan("x.py:1", "ffff", (Edit("prefetch"), Edit("unordered"))), path)
+    kept = path.read_text()
+    done = feedline("run", "--plan", str(path), "x.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unordered, which is reordered" in done.stderr
+    assert "--allow reordered" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "ran").exists()
+    assert path.read_text() == kept
+
+
 def test_the_report_goes_to_standard_error_and_to_its_file(tmp_path):
     path, page = tmp_path / "r.json", tmp_path / "r.html"
     body = "print('the script')\nreturn Ran(0, sample())"

@@ -48,7 +48,7 @@ def test_a_plan_in_a_file(tmp_path):
     path = tmp_path / "train.plan"
     save(PLAN, path)
     assert load(path) == PLAN
-    save(replace(PLAN, edits=()), path)
+    save(replace(PLAN, edits=(), grades=()), path)
     assert load(path).edits == ()
     assert [each.name for each in tmp_path.iterdir()] == ["train.plan"]
 
@@ -92,6 +92,8 @@ def damaged():
     report = {**good, "report": "a sentence"}
     yield "report that is none", json.dumps(report).encode()
     trial = {**edit, "args": {"trial": 4}}
+    wrong = {**edit, "grade": "perfect"}
+    yield "an unknown grade", json.dumps({**good, "edits": [wrong]}).encode()
     yield "a trial's cache", json.dumps({**good, "edits": [trial]}).encode()
 
 
@@ -123,6 +125,60 @@ def test_a_plan_that_is_not_there_or_no_file(tmp_path):
     for path in (tmp_path / "none.plan", tmp_path, endless):
         with pytest.raises(PlanError, match="cannot read the plan"):
             load(path)
+
+
+# ------------------------------------------------------------------- its grades
+
+
+NUMERIC = replace(PLAN, edits=(Edit("prefetch"), Edit("jit-compile")), grades=())
+
+
+def test_a_plan_keeps_the_grades_that_were_found(tmp_path):
+    path = tmp_path / "train.plan"
+    found = replace(PLAN, grades=("exact", "numeric"))
+    save(found, path)
+    assert load(path).grades == ("exact", "numeric")
+
+
+@pytest.mark.parametrize(
+    ("edit", "grade"),
+    [
+        (Edit("jit-compile"), "numeric"),
+        (Edit("unordered"), "reordered"),
+        (Edit("interleave", 1, {"way": "mixed"}), "reordered"),
+        (Edit("interleave", 1, {"way": "ahead"}), "exact"),
+        (Edit("row-sparse-embedding", None, {"lazy": True}), "numeric"),
+        (Edit("row-sparse-embedding", None, {"lazy": False}), "exact"),
+        (Edit("larger-batch"), "advice"),
+        (Edit("cache", 1, {}), "exact"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.fix,
+)
+def test_an_edit_is_no_better_than_it_can_be_whatever_the_file_says(edit, grade):
+    data = replace(PLAN, edits=(edit,), grades=()).to_dict()
+    assert SavedPlan.from_dict(data).grades == (grade,)
+    data["edits"][0]["grade"] = "exact"
+    assert SavedPlan.from_dict(data).grades == (grade,)
+    del data["edits"][0]["grade"]  # as plans had none
+    assert SavedPlan.from_dict(data).grades == (grade,)
+
+
+def test_what_is_not_allowed_is_refused_by_name():
+    NUMERIC.check_grades(("exact", "numeric"))
+    PLAN.check_grades(("exact",))
+    with pytest.raises(PlanError) as refusal:
+        NUMERIC.check_grades(("exact", "reordered"))
+    for word in ("jit-compile", "numeric", "--allow numeric", "remove"):
+        assert word in str(refusal.value)
+    person = replace(PLAN, edits=(Edit("larger-batch"),), grades=())
+    with pytest.raises(PlanError, match="needs a person"):
+        person.check_grades(("exact", "reordered", "numeric"))
+
+
+def test_every_fix_promises_no_better_than_its_least():
+    """What `propose` says and what a plan may claim are the same file's business."""
+    for fix in fixes.all().values():
+        assert fix.least(Edit(fix.name)) in fixes.GRADES
 
 
 # -------------------------------------------------------------- the fingerprint

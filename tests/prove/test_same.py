@@ -234,9 +234,51 @@ def test_a_bag_of_batches_is_one_of_their_elements():
     assert not same(made(1, 2), crossed, order="any").equal
 
 
-def test_a_bag_that_was_not_seen_whole_proves_no_values():
-    found = same(D.range(100), D.range(100).skip(50), order="any", most=20)
-    assert not (found.equal and found.values)
+def test_a_bag_that_was_not_seen_whole_proves_nothing():
+    whole = D.range(10**9)
+    for other in (whole, whole.skip(5), whole.map(lambda x: -x)):
+        found = same(whole, other, order="any", seconds=0.3)
+        assert not found.equal
+        assert found.epochs == 0
+        assert "no epoch came to its end" in found.difference
+
+
+def test_a_bag_is_read_to_its_end_however_many_it_holds():
+    assert same(D.range(700), D.range(700).shuffle(700), order="any", seconds=60).equal
+    less = D.range(699).concatenate(slices(0, dtype=tf.int64)).shuffle(700)
+    assert not same(D.range(700), less, order="any", seconds=60).equal
+
+
+def test_what_repeats_for_ever_is_compared_for_one_pass():
+    def made(*numbers):
+        return slices(*numbers).repeat()
+
+    found = same(made(1, 2, 3), made(3, 1, 2), order="any")
+    assert found.equal
+    assert found.epochs == 2
+    assert not same(made(1, 2, 3), made(3, 1, 1), order="any").equal
+    # A batch that reaches over the end of a pass holds the same elements.
+    batched = [slices(*n).repeat().batch(2) for n in ((1, 2, 3), (3, 2, 1))]
+    assert same(*batched, order="any").equal
+
+
+def test_one_epoch_that_ended_is_enough():
+    """The second was cut short, the first was whole and the same."""
+
+    class Clock:
+        def __init__(self, ticks):
+            self.ticks = ticks
+
+        def perf_counter(self):
+            self.ticks -= 1
+            return 0.0 if self.ticks > 0 else 99.0
+
+    from unittest import mock
+
+    with mock.patch("feedline.prove.same.time", Clock(6)):
+        found = same(slices(1, 2, 3), slices(3, 1, 2), order="any")
+    assert (found.equal, found.epochs) == (True, 1)
+    assert 3 < found.elements < 6
 
 
 def test_values_may_differ_but_nothing_else():

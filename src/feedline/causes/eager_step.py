@@ -34,8 +34,9 @@ def train_step(x, y):
 
 ## Fix
 
-- `compile-step` (exact): the same operations as one graph. Python in the step,
-  such as `print`, then runs only while tracing.
+- `compile-step` (exact where the weights come out the same, bit for bit, else
+  numeric): the same operations as one graph. Python in the step, such as `print`,
+  then runs only while tracing.
 """
 
 from __future__ import annotations

@@ -33,9 +33,8 @@ model.fit(dataset.batch(64))
 
 ## Fix
 
-- `augment-on-device` (exact where the operations only move pixels and a fixed seed
-  still gives the same draws; else numeric, because the device rounds otherwise).
-  What is drawn from which distribution stays.
+- `augment-on-device` (numeric): what is drawn from which distribution stays, but a
+  whole batch is drawn at once, and the device rounds in its own way.
 """
 
 from __future__ import annotations

@@ -26,9 +26,12 @@ dataset = paths.shuffle(len(paths)).map(load_and_decode).batch(32)
 
 ## Fix
 
-- `shuffle-ids` (reordered): shuffle the paths or ids, which is quick and shuffles
-  better, because the buffer can hold them all.
-- `smaller-buffer` (reordered): fills sooner, shuffles less well.
+- `shuffle-ids` (exact): the same shuffle before the maps that feed it. It draws the
+  same positions, so the order stays, bit for bit, and its buffer fills with paths or
+  ids, which is quick.
+- `smaller-buffer` (advice): fills sooner, shuffles less well. And by hand, once ids
+  are shuffled, a larger buffer: it can hold them all and shuffles better. Both change
+  the order.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ A fix's file holds its page (the module docstring) and
     apply(pipeline, edit)   the altered pipeline (pipeline fixes): pure
     install(target, edit)   changes a live model and says how to undo it (step
                             fixes); the only part that touches TensorFlow
+    least(edit)        the best grade that such an edit can have, where that is not
+                       `exact`: a plan in a file cannot claim a better one
 
 A file without `propose` is not a fix. Whether a fix keeps the data, and whether
 it is faster, is not decided here: `prove` does, by comparing and by measuring.
@@ -19,7 +21,7 @@ import inspect
 import logging
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -64,6 +66,7 @@ class Fix:
     propose: Callable[[Case], Iterable[Proposal]]
     apply: Callable[[Pipeline, Edit], Pipeline] | None = None
     install: Callable[[Any, Edit], Callable[[], None]] | None = None
+    least: Callable[[Edit], Grade] = field(default=lambda _: "exact")
 
 
 @cache
@@ -84,8 +87,13 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
             propose=code.propose,
             apply=getattr(code, "apply", None),
             install=getattr(code, "install", None),
+            least=getattr(code, "least", _exact),
         )
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def _exact(_: Edit) -> Grade:
+    return "exact"
 
 
 def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.causes.look import reads_records
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -43,6 +43,10 @@ def propose(case: Case) -> Iterator[Proposal]:
         elif stage.op in _READERS and _one_after_the_other(stage):
             yield _proposal(case, stage, cost, "ahead", "exact")
             yield _proposal(case, stage, cost, "mixed", "reordered")
+
+
+def least(edit: Edit) -> Grade:
+    return "reordered" if edit.args.get("way") == "mixed" else "exact"
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.look import launching
-from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.target import Target, Undo
 
 KIND: Kind = "step"
@@ -29,6 +29,10 @@ def propose(case: Case) -> Iterator[Proposal]:
         # What is launched is fused; that it takes half is a guess, to be measured.
         step_ms=step.ceiling.value - fixed / 2,
     )
+
+
+def least(edit: Edit) -> Grade:  # noqa: ARG001
+    return "numeric"
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001

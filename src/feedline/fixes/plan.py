@@ -65,6 +65,19 @@ class Plan:
         applied = [trial.outcome.grade for trial in self.trials if trial.applied]
         return max(applied, key=fixes.GRADES.index, default="exact")
 
+    @property
+    def grades(self) -> tuple[Grade, ...]:
+        """What was found of each of the edits."""
+        found = [
+            (trial.proposal.edit, trial.outcome.grade)
+            for trial in self.trials
+            if trial.applied
+        ]
+        return tuple(
+            next((grade for known, grade in found if known == edit), "exact")
+            for edit in self.edits
+        )
+
 
 Attempt = Callable[[tuple[Edit, ...], tuple[Proposal, ...]], Experiment[Outcome]]
 """Tries proposals on top of the edits that are already kept."""

@@ -35,6 +35,10 @@ def propose(case: Case) -> Iterator[Proposal]:
     )
 
 
+def least(edit: Edit) -> Grade:
+    return "numeric" if edit.args.get("lazy") else "exact"
+
+
 def install(target: Target, edit: Edit) -> Undo:
     from feedline.rows import CannotInstall, install
 

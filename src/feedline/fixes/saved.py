@@ -12,11 +12,11 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from feedline import fixes
 from feedline.errors import FeedlineError
-from feedline.fixes.fix import Edit
+from feedline.fixes.fix import GRADES, Edit, Grade
 
 SCHEMA = 1
 _MOST_BYTES = 50_000_000
@@ -29,21 +29,43 @@ class PlanError(FeedlineError):
 @dataclass(frozen=True)
 class SavedPlan:
     """`where` is the line of the loop, `pipeline` the fingerprint of what it
-    reads; `places` says where in the source the edits belong. No edits is a plan too:
-    nothing was found that helps."""
+    reads; `places` says where in the source the edits belong, `grades` what was found
+    of each edit. No edits is a plan too: nothing was found that helps."""
 
     where: str
     pipeline: str
     edits: tuple[Edit, ...] = ()
     report: Mapping[str, Any] | None = field(default=None, repr=False)
     places: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    grades: tuple[Grade, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = self.grades or ("exact",) * len(self.edits)
+        pairs = zip(self.edits, given, strict=True)
+        object.__setattr__(self, "grades", tuple(_graded(*pair) for pair in pairs))
+
+    def check_grades(self, allowed: tuple[Grade, ...]) -> None:
+        """Raise where the plan holds an edit that the user has not allowed."""
+        for edit, grade in zip(self.edits, self.grades, strict=True):
+            if grade not in allowed:
+                raise PlanError(
+                    f"the plan asks for {edit.fix}, which is {grade}: "
+                    f"{_MEANS[grade]}. Allow it with --allow {grade}, or remove the "
+                    "plan's file to measure anew without it"
+                    if grade != "advice"
+                    else f"the plan asks for {edit.fix}, which needs a person. Remove "
+                    "the plan's file to measure anew"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "feedline_plan": SCHEMA,
             "where": self.where,
             "pipeline": self.pipeline,
-            "edits": [edit.to_dict() for edit in self.edits],
+            "edits": [
+                {**edit.to_dict(), "grade": grade}
+                for edit, grade in zip(self.edits, self.grades, strict=True)
+            ],
             "places": [dict(place) for place in self.places],
             "report": self.report,
         }
@@ -57,9 +79,15 @@ class SavedPlan:
                 Edit(str(e["fix"]), _number(e["stage"]), dict(e["args"]))
                 for e in data["edits"]
             )
+            grades = tuple(_grade(e.get("grade", "exact")) for e in data["edits"])
             places = tuple(dict(place) for place in data["places"])
             plan = cls(
-                str(data["where"]), str(data["pipeline"]), edits, data["report"], places
+                str(data["where"]),
+                str(data["pipeline"]),
+                edits,
+                data["report"],
+                places,
+                grades,
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise PlanError(f"it is damaged: {error!r}") from None
@@ -71,6 +99,25 @@ class SavedPlan:
         if unknown:
             raise PlanError(f"it asks for {unknown[0]!r}, which is no fix of feedline")
         return plan
+
+
+_MEANS: Mapping[str, str] = {
+    "reordered": "the order of elements inside an epoch changes",
+    "numeric": "rounding, or the optimizer's treatment of untouched rows, changes",
+}
+
+
+def _grade(value: Any) -> Grade:
+    if value not in GRADES:
+        raise ValueError(f"{value!r} is no grade")
+    return cast(Grade, value)
+
+
+def _graded(edit: Edit, grade: Grade) -> Grade:
+    """Not better than such an edit can be, whatever the file says."""
+    fix = fixes.all().get(edit.fix)
+    least = fix.least(edit) if fix is not None else "advice"
+    return max(grade, least, key=GRADES.index)
 
 
 def _number(value: Any) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal, find
+from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal, find
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
@@ -34,6 +34,10 @@ def propose(case: Case) -> Iterator[Proposal]:
             stage.where,
             tuple(less if each is cost else each for each in case.costs),
         )
+
+
+def least(edit: Edit) -> Grade:  # noqa: ARG001
+    return "numeric"
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
