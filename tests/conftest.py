@@ -23,6 +23,7 @@ ALONE = (
     "test_benchmarks.py",
     "test_interrupt.py",
     "test_kinds.py",
+    "test_monitor.py",
     "test_readme.py",
     "test_run.py",
     "test_tune.py",

@@ -39,7 +39,9 @@ def start(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=550)
 
 
-@pytest.mark.parametrize("name", ["fixes", "predictions", "accelerator", "whatif"])
+@pytest.mark.parametrize(
+    "name", ["fixes", "predictions", "accelerator", "whatif", "monitor"]
+)
 def test_help_needs_no_tensorflow(name):
     program = (
         "import runpy, sys; sys.modules['tensorflow'] = None; "

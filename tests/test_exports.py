@@ -15,6 +15,7 @@ HEAVY = ("tensorflow", "keras", "numpy", "rich", "numba", "pyarrow", "jinja2")
 def test_the_public_names_are_these():
     assert feedline.__all__ == [
         "FeedlineError",
+        "Monitor",
         "Report",
         "__version__",
         "tune",

@@ -262,6 +262,26 @@ def test_a_script_that_fails_in_its_training_fails_as_it_does_by_itself(place):
 # --------------------------------------------------------------------- slow tier
 
 
+@slow
+def test_live_a_fit_shows_how_it_goes_and_stays_the_same(place):
+    fit = 'told("w", model, model.fit(ds.repeat(40), epochs=3, verbose=0))\n'
+    place.write(HEAD, MODEL, PLAIN, fit)
+    done = same_as_python(place, "--live", seconds="4")
+    lines = [line for line in done.stderr.splitlines() if "examples/s" in line]
+    assert len(lines) == 3
+    assert lines[0].startswith("feedline  epoch 1:")
+    assert all(len(line) <= 80 for line in lines)
+
+
+@slow
+def test_live_a_loop_shows_how_it_goes(place):
+    place.write("EPOCHS = 25\n", *LOOP)
+    _, done = rehearsed(place, "--live")
+    lines = [line for line in done.stderr.splitlines() if "examples/s" in line]
+    assert len(lines) >= 20
+    assert "nothing more is shown" not in done.stderr
+
+
 ENDINGS = {
     "exits with 7": "sys.exit(7)",
     "exits with a sentence": "sys.exit('enough')",

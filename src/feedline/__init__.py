@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from feedline import words as words
     from feedline.errors import FeedlineError as FeedlineError
+    from feedline.monitor.callback import Monitor as Monitor
     from feedline.report.report import Report as Report
     from feedline.session import tune as tune
     from feedline.session import why as why
@@ -20,13 +21,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "FeedlineError": "feedline.errors",
+    "Monitor": "feedline.monitor.callback",
     "Report": "feedline.report.report",
     "tune": "feedline.session",
     "why": "feedline.session",
 }
 _PARTS = ("words",)
 
-__all__ = ["FeedlineError", "Report", "__version__", "tune", "why", "words"]
+__all__ = ["FeedlineError", "Monitor", "Report", "__version__", "tune", "why", "words"]
 
 
 def __getattr__(name: str) -> Any:

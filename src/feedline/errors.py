@@ -15,6 +15,8 @@
     ├── UnknownWord               the vocabulary has no such word
     └── OutputExists              a file would be overwritten without --force
 
+    FeedlineWarning               what `feedline.Monitor` has to say of a running job
+
 Each message says what was wrong, the value, and what to do about it. A failure
 of the user's own script is none of these: it is shown as Python shows it.
 """
@@ -99,3 +101,7 @@ class UnknownWord(FeedlineError, KeyError):
 
 class OutputExists(FeedlineError):
     """Refuses to overwrite a file."""
+
+
+class FeedlineWarning(UserWarning):
+    """The monitor warns of the job it watches."""

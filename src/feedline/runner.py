@@ -34,6 +34,7 @@ from feedline.fixes.saved import SavedPlan
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
+from feedline.monitor.live import Live
 
 log = logging.getLogger(__name__)
 
@@ -76,11 +77,15 @@ class Runner(Examination):
         self.watch.before_fit = self._guarded(self.before_fit)
         self.watch.after_fit = self._guarded(self.after_fit)
         self.watch.instead = self.instead
+        self.live = Live(self.watch, self.say)
+        if order.get("live") and not order["rehearse"]:
+            self.live.begin()
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
 
     def ended(self, code: int) -> None:  # noqa: ARG002
+        self.live.end()
         if not self.outcome:
             self._conclude(self._came_to())
 

@@ -96,9 +96,10 @@ def run_script(
     plan: SavedPlan | None = None,
     rehearse: bool = False,
     dry: bool = False,
+    live: bool = False,
 ) -> Ran:
     """Run a script to its end with the fixes that are allowed; `dry` stops it when
-    they are known."""
+    they are known, `live` shows how the training goes on."""
     check(target, module=module)
     if plan is not None:
         plan.check_grades(grades(allow))
@@ -114,6 +115,7 @@ def run_script(
         "allow": [*grades(allow)],
         "plan": plan.to_dict() if plan else None,
         "rehearse": rehearse or dry,
+        "live": live,
     }
     outcome, code = _run(order)
     if "failed" in outcome:

@@ -161,7 +161,7 @@ def test_a_patch_overwrites_only_patches(tmp_path, name):
 def test_help_says_what_may_change():
     done = feedline("run", "--help")
     assert done.returncode == 0
-    for word in ("exact", "reordered", "numeric", "--plan", "--rehearse"):
+    for word in ("exact", "reordered", "numeric", "--plan", "--rehearse", "--live"):
         assert word in done.stdout
 
 

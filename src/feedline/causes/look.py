@@ -21,7 +21,7 @@ _READS = ("tfrecord", "text_line", "csv", "fixed_length_record", "make_csv_datas
 _READ_OPS = ("RecordDataset", "TextLineDataset", "CSVDataset")
 _QUIET_CALLBACKS = (  # Keras' own, and those that act once an epoch
     *("History", "ProgbarLogger", "CSVLogger", "EarlyStopping"),
-    *("LearningRateScheduler", "ReduceLROnPlateau", "FeedlineWatch"),
+    *("LearningRateScheduler", "ReduceLROnPlateau", "FeedlineWatch", "Monitor"),
 )
 
 

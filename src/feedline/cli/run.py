@@ -58,6 +58,10 @@ def run(
         bool,
         typer.Option("--dry-run", help="Say what would be applied; do not train on."),
     ] = False,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Show how fast it trains and what it waits for."),
+    ] = False,
     seconds: Seconds = 60.0,
     loop: Loop = None,
     force: Force = False,
@@ -82,6 +86,7 @@ def run(
       feedline run --allow numeric train.py --epochs 3
       feedline run --dry-run train.py             what would be done, no training
       feedline run --plan train.plan train.py     measure once, then use the plan
+      feedline run --live train.py                and watch it train
       feedline run --patch fast.diff train.py     and `git apply fast.diff`
       feedline run --html report.html train.py    what was found, as a page
 
@@ -113,6 +118,7 @@ def run(
         plan=known,
         rehearse=rehearse,
         dry=dry_run,
+        live=live,
     )
     if ran.report is not None:
         ran.report.show(sys.stderr, color=color)

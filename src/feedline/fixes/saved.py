@@ -40,7 +40,8 @@ class SavedPlan:
     grades: tuple[Grade, ...] = ()
 
     def __post_init__(self) -> None:
-        given = self.grades or ("exact",) * len(self.edits)
+        exact: Grade = "exact"
+        given = self.grades or (exact,) * len(self.edits)
         pairs = zip(self.edits, given, strict=True)
         object.__setattr__(self, "grades", tuple(_graded(*pair) for pair in pairs))
 

@@ -23,7 +23,9 @@ class Fits:
     def __init__(self, watch: Watch) -> None:
         self.now: Any = None
         self.epochs: Any = None  # Keras' iterator over the epochs of this fit
-        self._ours: Any = None
+        # For `feedline run --live`: one more callback, the last of all.
+        self.live: Callable[[], Any] | None = None
+        self._ours: list[Any] = []
         self._watch = watch
 
     def begun(self, model: Any, bound: Any, frame: FrameType) -> None:
@@ -39,21 +41,22 @@ class Fits:
         self._watch.trains(loop)
         given = bound.arguments.get("callbacks")
         loop.callbacks = _names(given)
-        self._ours = self._callback(model, loop)
+        self._ours = [self._callback(model, loop)]
+        if self.live is not None:
+            self._ours += filter(None, [self.live()])
         bound.arguments["callbacks"] = _joined(given, self._ours)
 
     def ended(self, model: Any, bound: Any) -> None:
         """Leave no trace on the model or in the user's list of callbacks."""
         loop, self.now, self.epochs = self.now, None, None
         self._watch.quiet = False
-        original = getattr(model.train_function, "_feedline_original", None)
-        if original is not None:
-            model.train_function = original
+        while hasattr(model.train_function, "_feedline_original"):
+            model.train_function = model.train_function._feedline_original
         if self._watch.after_fit is not None and loop is not None:
             self._watch.after_fit(loop)
         known = getattr(bound.arguments.get("callbacks"), "callbacks", None)
-        if isinstance(known, list) and self._ours in known:
-            known.remove(self._ours)
+        if isinstance(known, list):
+            known[:] = [each for each in known if each not in self._ours]
 
     def _callback(self, model: Any, loop: Any) -> Any:
         import keras
@@ -104,15 +107,17 @@ class Fits:
             if watch.done or not watch.on:
                 watch.quiet = True
                 return train(iterator)
-            if loop.idle and loop.live.iterator is iterator:
+            # `feedline.Monitor` feeds a step from a stand-in for the job's iterator.
+            own = getattr(iterator, "_feedline_for", iterator)
+            if loop.idle and loop.live.iterator is own:
                 watch.quiet = True
                 loop.steps += loop.steps_per_call
                 loop.batches += loop.steps_per_call
                 return train(iterator)
-            if loop.live is None or loop.live.iterator is not iterator:
+            if loop.live is None or loop.live.iterator is not own:
                 if loop.batches and loop.steps_per_epoch is None:
                     loop.steps_per_epoch = loop.batches
-                loop.reads(loop.dataset, iterator)
+                loop.reads(loop.dataset, own)
                 loop.trains_now = True
             elif loop.opened is not None:
                 watch.note_step(loop, now - loop.opened, loop.inside_now)
@@ -142,15 +147,15 @@ def _epochs(arguments: Any) -> int | None:
         return None
 
 
-def _joined(given: Any, ours: Any) -> Any:
+def _joined(given: Any, ours: list[Any]) -> Any:
     import keras
 
     if isinstance(given, keras.callbacks.CallbackList):
-        given.callbacks.append(ours)
+        given.callbacks.extend(ours)
         return given
     if isinstance(given, list | tuple):
-        return [*given, ours]
-    return [ours] if given is None else [given, ours]
+        return [*given, *ours]
+    return [*ours] if given is None else [given, *ours]
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -92,6 +92,8 @@ class Watch:
         self.before_fit: Callable[[Any, Any], None] | None = None
         self.after_fit: Callable[[Any], None] | None = None
         self.instead: Callable[[Any, Where | None], Any] | None = None
+        # For `--live`: told of every batch and step of a loop of the user's.
+        self.listener: Any = None
         self.read_already: weakref.WeakSet[Any] = weakref.WeakSet()
         # The user's loops that are being read, outermost first: validation may
         # stand inside of training. A step trains all of them.
@@ -233,7 +235,8 @@ class Watch:
             loop.training = True
             self.loops.append(loop)
         loop.note_step(period, inside)
-        if loop.steps > _ENOUGH * loop.steps_per_call and not self.chosen(loop):
+        enough = loop.steps > _ENOUGH * loop.steps_per_call and self.listener is None
+        if enough and not self.chosen(loop):
             loop.idle = True
 
     def train_unfed(self, frame: FrameType) -> None:
@@ -350,6 +353,8 @@ class Watch:
             self._waiting = None
         if loop.began is None:
             loop.began = now
+        if self.listener is not None:
+            self.tell(self.listener.batch, loop, batch)
         loop.batches += 1
         loop.opened = now
         loop.fetched = self.clock.now() - now
@@ -401,6 +406,8 @@ class Watch:
             return
         inside = loop.inside_now + loop.fetched if loop.inside_now else period
         self.note_step(loop, period, inside)
+        if self.listener is not None:
+            self.tell(self.listener.step, loop, period, loop.fetched)
         if loop.steps == 1:
             loop.first_step_seconds = period
             loop.first_step_tracing = self.tracing_seconds - loop.traced_at

@@ -25,6 +25,12 @@ class Estimate:
     def interval(self) -> tuple[float, float]:
         return (self.low, self.high)
 
+    def times(self, factor: float) -> Estimate:
+        """The same in another unit."""
+        return Estimate(
+            factor * self.value, factor * self.low, factor * self.high, self.rounds
+        )
+
     @property
     def differs(self) -> bool:
         """For a difference: is zero outside the interval?"""
