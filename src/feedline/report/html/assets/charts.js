@@ -54,7 +54,9 @@ const feedlineCharts = (() => {
   function stacked(bars, names, unit, theme, width, prefix) {
     const most = Math.max(...bars.map((bar) => bar.total), 1e-9);
     const side = bars.length > 1 ? 62 : 0;
-    const room = width - side - 70;
+    const wide = (text) => echarts.format.getTextRect(text, `600 13px ${theme.font}`).width;
+    const right = 14 + Math.max(...bars.map((bar) => wide(unit(bar.total))));
+    const room = width - side - right;
     const series = names.map((name) => ({
       name,
       type: "bar",
@@ -70,8 +72,7 @@ const feedlineCharts = (() => {
         formatter: (at) => {
           const bar = bars[at.dataIndex], value = bar.parts[name] || 0;
           const text = `${name} ${Math.round((100 * value) / Math.max(bar.total, 1e-9))} %`;
-          const needed = echarts.format.getTextRect(text, `600 13px ${theme.font}`).width;
-          return (value / most) * room > needed + 14 ? text : "";
+          return (value / most) * room > wide(text) + 14 ? text : "";
         },
       },
       data: bars.map((bar) => bar.parts[name] || 0),
@@ -82,7 +83,7 @@ const feedlineCharts = (() => {
         ...common(theme).tooltip,
         formatter: (at) => `${at.seriesName}: ${unit(at.value)}`,
       },
-      grid: { left: side, right: 70, top: 4, bottom: 4 },
+      grid: { left: side, right, top: 4, bottom: 4 },
       // A little more: rounding must not push the total off the axis.
       xAxis: { type: "value", max: most * 1.0001, show: false },
       yAxis: axis(theme, {
