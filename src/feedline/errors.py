@@ -5,6 +5,7 @@
     ├── ScriptError               the script cannot be run at all
     ├── NoTrainingLoop            the script ran, nothing was trained; exit code 3
     ├── CannotRebuild             an altered pipeline cannot be made a dataset
+    ├── CaptureError              a profiler capture cannot be read
     ├── ReportError               a saved report cannot be read
     ├── UnknownCause              `feedline explain` was given a wrong name
     ├── CorpusError               text that cannot be read, or has no words in it
@@ -60,6 +61,10 @@ class CannotRebuild(FeedlineError):
             f"the stage {stage}{at} cannot be made again: {reason}. Leave this stage "
             "and those before it as they were read."
         )
+
+
+class CaptureError(FeedlineError):
+    """A profiler capture is missing, damaged, empty or of another kind."""
 
 
 class ReportError(FeedlineError):

@@ -55,7 +55,9 @@ def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
 def _examination(
     loop: CallLoop, clock: SystemClock, seconds: float
 ) -> Experiment[tuple[Job, Measurement]]:
-    return Examiner(loop, watched(loop, clock), clock, seconds).examine()
+    examiner = Examiner(loop, watched(loop, clock), clock, seconds)
+    job, measured = yield from examiner.examine()
+    return job, (yield from examiner.capture(measured))
 
 
 @contextmanager

@@ -22,6 +22,8 @@ EXPECTED = [
     "slow-storage",
     "python-in-pipeline",
     "wide-transfer",
+    "blocking-transfer",
+    "host-device-pingpong",
     "host-augmentation",
     "shuffle-refill",
     "ordered-straggler",

@@ -66,6 +66,23 @@ def test_it_gives_a_report(looked_at):
     assert [stage.name for stage in report.stages][:2] == ["range()", "shuffle(64)"]
 
 
+def test_a_capture_of_some_steps_comes_with_it(looked_at):
+    report = looked_at[-1]
+    assert report.trace.steps >= 3
+    assert sum(part.share for part in report.trace.parts) == pytest.approx(1, abs=0.01)
+    assert report.timeline.rows[0].lane == "step"
+    assert report.proof is None
+
+
+def test_whoever_profiles_already_goes_on(tmp_path):
+    tf.profiler.experimental.start(str(tmp_path))
+    report = feedline.why(make_model(), make_dataset(), seconds=1)
+    tf.profiler.experimental.stop()
+    assert report.trace is None
+    assert any("profile" in line for line in report.unknown)
+    assert list(tmp_path.rglob("*.xplane.pb"))
+
+
 def test_every_variable_is_as_it_was(looked_at):
     model, before, function = looked_at[0], looked_at[4], looked_at[5]
     after = values(model)

@@ -40,7 +40,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.finding import Finding
-from feedline.causes.look import batch_callbacks, in_step, launching, ms, tried
+from feedline.causes.look import (
+    batch_callbacks,
+    captured_ms,
+    in_step,
+    launching,
+    ms,
+    tried,
+)
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -51,7 +58,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     several, step = tried(measured, "step:steps-per-execution"), measured.step
     if job.eager:
         return  # compiling the step comes first
-    if several is not None:
+    if measured.only_observed:
+        yield from _captured(job, measured)
+    elif several is not None:
         # Between two calls `fit` does things of its own, and then once for 16 steps.
         around = 0.0 if batch_callbacks(job) else step.host_work
         cost = in_step(measured, several.gain + around * 15 / 16)
@@ -67,3 +76,22 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
             "the batch: starting it takes longer than computing it."
         )
         yield Finding("launch-overhead", cost, evidence, job.where, FIXES)
+
+
+def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
+    cost, capture = captured_ms(measured, "launch"), measured.capture
+    if capture is None or cost < 0.05 * measured.step.observed.value:
+        return
+    kernels = capture.kernels
+    if capture.accelerated:
+        evidence = (
+            f"A step launches {kernels.launches:,.0f} kernels, which take "
+            f"{kernels.mean_us:,.0f} µs on average; for {ms(cost)} of it the device "
+            "waits for the next launch."
+        )
+    else:
+        evidence = (
+            f"For {ms(cost)} of a step TensorFlow calls and schedules operations "
+            "while none of them runs."
+        )
+    yield Finding("launch-overhead", cost, evidence, job.where, FIXES)

@@ -226,6 +226,15 @@ def launching(measured: Measurement) -> float:
     return in_step(measured, fixed) if fixed > step.ceiling.value / 2 else 0.0
 
 
+def captured_ms(measured: Measurement, *kinds: str) -> float:
+    """What these kinds take of a step by the capture, as a part of the step as it
+    was observed: a profiler slows a step down."""
+    capture = measured.capture
+    if capture is None:
+        return 0.0
+    return sum(capture.share(kind) for kind in kinds) * measured.step.observed.value
+
+
 def batch_callbacks(job: Job) -> list[str]:
     """The user's callbacks that may act on every batch."""
     names = (name.rpartition(".")[2] for name in job.callbacks)

@@ -42,6 +42,9 @@ FIXES: tuple[str, ...] = ("pad-shapes",)
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    if not measured.matmuls and measured.capture is not None:
+        yield from _captured(job, measured)
+        return
     gains = [
         (matmul.as_is - matmul.padded, matmul)
         for matmul in measured.matmuls
@@ -57,4 +60,20 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         f"{worst.layer} multiplies {shape}, not multiples of 8: {ms(worst.as_is)} per "
         f"step, padded {ms(worst.padded or 0.0)}. All such layers: {ms(cost)}."
     )
+    yield Finding("misaligned-shapes", cost, evidence, job.where, FIXES)
+
+
+def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
+    """By the kernels' names: half precision without tensor cores, or in accesses
+    of one to four elements. Half of their time is an estimate."""
+    capture = measured.capture
+    if capture is None or not any(unit.tensor_cores for unit in capture.units):
+        return
+    slow = capture.kernels.misaligned
+    evidence = (
+        f"Matrix kernels in half precision that cannot use the tensor cores fully, by "
+        f"their names, take {ms(slow)} of a step. Half of that time is counted, an "
+        "estimate: it was not tried."
+    )
+    cost = in_step(measured, slow / 2)
     yield Finding("misaligned-shapes", cost, evidence, job.where, FIXES)

@@ -39,11 +39,15 @@ from feedline.causes.finding import Finding
 from feedline.causes.look import in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
+from feedline.measure.trace.kernels import precision
 
 FIXES: tuple[str, ...] = ("mixed-precision",)
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
+    if not measured.matmuls and measured.capture is not None:
+        yield from _captured(job, measured)
+        return
     half = {layer.name for layer in job.layers if "16" in layer.compute_dtype}
     tried = [
         (matmul.as_is, matmul.half)
@@ -59,4 +63,24 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         f"single precision and {ms(after)} in half."
     )
     cost = in_step(measured, before - after)
+    yield Finding("precision", cost, evidence, job.where, FIXES)
+
+
+def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
+    """By the kernels' names. That half precision takes half the time is an estimate:
+    half the bytes; tensor cores often do better."""
+    capture = measured.capture
+    if capture is None or not any(unit.tensor_cores for unit in capture.units):
+        return
+    if capture.kernels.choosing:
+        return  # trial runs of cuDNN's are not the step
+    single = capture.kernels.single
+    cost = in_step(measured, single / 2)
+    names = [name for name, _ in capture.kernels.longest if precision(name) == "single"]
+    example = f" ({names[0][:60]})" if names else ""
+    evidence = (
+        f"Matrix kernels in float32{example} take {ms(single)} of a step on a device "
+        "with tensor cores, which have nothing to do. Half of that time is counted, "
+        "an estimate: it was not tried."
+    )
     yield Finding("precision", cost, evidence, job.where, FIXES)

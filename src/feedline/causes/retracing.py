@@ -57,8 +57,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     if worst is None:
         return
     reason = f" ({worst.reason})" if worst.reason else ""
+    when = "in the capture" if measured.only_observed else "after the loop was warm"
     evidence = (
-        f"{worst.function} was traced {worst.count:,} times after the loop was warm"
+        f"{worst.function} was traced {worst.count:,} times {when}"
         f"{reason}; tracing takes {ms(measured.trace_ms)} per step."
     )
     cost = min(measured.trace_ms, measured.step.observed.value)

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.finding import Finding
-from feedline.causes.look import launching, ms, tried
+from feedline.causes.look import captured_ms, launching, ms, tried
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -48,6 +48,9 @@ FIXES: tuple[str, ...] = ("no-strategy", "larger-batch")
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     single = tried(measured, "step:no-strategy")
+    if single is None and measured.capture and len(measured.capture.units) > 1:
+        yield from _captured(job, measured)
+        return
     if job.strategy is None:
         return
     over = "1 device" if job.replicas == 1 else f"{job.replicas} replicas"
@@ -64,4 +67,16 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
             f"{ms(measured.step.ceiling.value)} of a step do not depend on how much "
             "each replica has to do."
         )
+    yield Finding("starved-replicas", cost, evidence, job.where, FIXES)
+
+
+def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
+    capture = measured.capture
+    units = capture.units if capture is not None else ()
+    cost = captured_ms(measured, "exchange")
+    busy = ", ".join(f"{unit.name} {100 * unit.busy:.0f} %" for unit in units[:8])
+    evidence = (
+        f"For {ms(cost)} of a step a device exchanges with the others or waits for "
+        f"them. They compute: {busy} of the time."
+    )
     yield Finding("starved-replicas", cost, evidence, job.where, FIXES)

@@ -16,6 +16,7 @@ from feedline import __version__
 from feedline.cli.explain import explain
 from feedline.cli.run import run
 from feedline.cli.show import show
+from feedline.cli.trace import trace
 from feedline.cli.why import why
 from feedline.cli.words import app as words
 from feedline.errors import FeedlineError
@@ -35,6 +36,7 @@ app.command(context_settings={"allow_interspersed_args": False})(run)
 app.add_typer(words, name="words")
 app.command()(explain)
 app.command()(show)
+app.command()(trace)
 
 
 @app.callback(invoke_without_command=True)
@@ -52,6 +54,7 @@ def root(
       feedline why --json r.json train.py   the same, saved as JSON
       feedline run train.py                 make it fast, and run it to its end
       feedline show r.json                  print a saved report again
+      feedline trace logs                   the verdict from a profiler capture
       feedline explain serial-map           what a cause means and how to cure it
       feedline words train text.txt -o en   word vectors from raw text
     """

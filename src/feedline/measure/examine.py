@@ -23,6 +23,7 @@ from feedline.job.pipeline import Pipeline
 from feedline.job.watch import Watch
 from feedline.measure import whatif
 from feedline.measure.files import measure_files
+from feedline.measure.live import steps_for, take_capture
 from feedline.measure.machine import look
 from feedline.measure.matmul import measure_matmuls
 from feedline.measure.measurement import (
@@ -103,6 +104,26 @@ class Examiner:
             unknown=tuple(self.unknown),
             seconds=self.clock.now() - self.began,
         )
+
+    def capture(self, measured: Measurement) -> Experiment[Measurement]:
+        """The same with a short capture of the job, where one can be had. Whatever
+        happens here, nothing that was measured is lost."""
+        seconds = min(5.0, max(2.0, self.left()))
+        steps = steps_for(measured.step.observed.value, seconds)
+        if not steps:
+            return self._without_capture(measured, "its steps take too long")
+        self.say("taking a short profile")
+        try:
+            taken = yield from take_capture(steps, seconds)
+        except Exception as error:
+            log.info("no capture could be taken", exc_info=True)
+            reason = f"{type(error).__name__}: {_first_line(error)}"
+            return self._without_capture(measured, reason)
+        return replace(measured, capture=taken)
+
+    def _without_capture(self, measured: Measurement, reason: str) -> Measurement:
+        note = f"what a profile of some steps would show: {reason}"
+        return replace(measured, unknown=(*measured.unknown, note))
 
     # ------------------------------------------------------------------ parts
 

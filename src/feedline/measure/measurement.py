@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from feedline.job.pipeline import Where
+
+if TYPE_CHECKING:
+    from feedline.measure.trace.capture import Capture
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,9 @@ class RunTimes:
 @dataclass(frozen=True)
 class Measurement:
     """`what_if` maps an experiment on a changed copy of the job to the ms per
-    step (`step:` names) or per batch of the input alone (`input:` names)."""
+    step (`step:` names) or per batch of the input alone (`input:` names).
+    `capture` is what a profiler saw of some steps; `only_observed`: all the rest
+    comes from it too, and no experiment was made."""
 
     machine: Machine
     step: StepTimes
@@ -232,5 +238,7 @@ class Measurement:
     files: FileCost | None = None
     what_if: Mapping[str, Estimate] = field(default_factory=dict)
     trace_ms: float = 0.0
+    capture: Capture | None = None
+    only_observed: bool = False
     unknown: tuple[str, ...] = ()
     seconds: float = 0.0

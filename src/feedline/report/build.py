@@ -15,6 +15,7 @@ from feedline.job.pipeline import Where
 from feedline.measure.measurement import Machine, Measurement, RunTimes, StepTimes
 from feedline.prove.proof import Cured
 from feedline.report.after import after, proof
+from feedline.report.observed import observed, timeline, trace
 from feedline.report.report import (
     FindingRow,
     FixRow,
@@ -46,7 +47,7 @@ def make(
     ranked = sorted(findings, key=_worth, reverse=True)  # stable: a tie stays
     rows = tuple(_finding(finding, titles) for finding in ranked)
     shares = tidy_shares(measurement.step.shares())
-    bound = measurement.step.bound
+    bound, capture = measurement.step.bound, measurement.capture
     step = _step(measurement.step)
     run = _run(measurement.run, measurement.step, job)
     stages = Stages(job.pipeline)
@@ -72,12 +73,14 @@ def make(
         findings=rows,
         fixes=_fixes(cured, cures or {}) if cured else (),
         after=after(cured, measurement, stages) if cured else None,
-        proof=proof(cured) if cured else None,
+        proof=proof(cured) if cured else observed(measurement),
         seconds=tidy(seconds),
         script=script,
         loop=job.kind if job.where is None else f"{job.kind} at {job.where}",
         unknown=measurement.unknown,
         notes=job.notes,
+        trace=trace(capture) if capture else None,
+        timeline=timeline(capture) if capture else None,
     )
 
 

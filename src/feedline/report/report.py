@@ -220,6 +220,11 @@ class Report:
     timeline: Timeline | None = None
     schema: int = field(default=SCHEMA)
 
+    @property
+    def only_observed(self) -> bool:
+        """Does all of it come from a capture, without any experiment?"""
+        return self.proof is not None and self.proof.same == "observed"
+
     def show(self, file: TextIO | None = None, *, color: bool | None = None) -> None:
         """Print the verdict to `file`, standard output unless told."""
         from feedline.report import terminal

@@ -19,6 +19,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from feedline.measure.trace.kinds import LABELS
 from feedline.report.cured import after, fixes
 from feedline.report.format import ms, number, percent, ratio, seconds, size, times
 from feedline.report.page import Page
@@ -58,6 +59,7 @@ def render(
         _verdict(page, report),
         _bar(page, report),
         _numbers(page, report),
+        _parts(page, report),
         _stages(page, report),
         _findings(page, report),
         fixes(page, report),
@@ -127,23 +129,38 @@ def _numbers(page: Page, report: Report) -> Iterator[Text]:
     low, high = step.interval_ms
     batch = f", batch of {step.batch_size}" if step.batch_size is not None else ""
     interval = f"{number(low)} to {number(high)} in {step.steps} steps{batch}"
+    if step.steps == 1:
+        interval = f"in 1 step{batch}"
     facts = [
         f"{ms(step.observed_ms)} observed ({interval})",
-        f"{ms(step.ceiling_ms)} at the ceiling: {_best(report)}",
+        f"{ms(step.ceiling_ms)} {_ceiling(report)}",
     ]
     if step.input_alone_ms is not None:
         facts.append(f"{ms(step.input_alone_ms)} for the input alone")
     for fact, head in zip(facts, ["Step     "] + [indent] * 2, strict=False):
         yield from page.wrap(fact, first=head, indent=indent)
-    yield from page.wrap(_run(report), first="Run      ", indent=indent)
+    if not report.only_observed:
+        yield from page.wrap(_run(report), first="Run      ", indent=indent)
     if _preparing_matters(report):
         for line in report.run.slowest_lines[:3]:
             row = f"{seconds(line.seconds)}  {line.where}  {line.code}"
             yield Text(indent + "  " + page.fit(row, page.width - 11), "dim")
+    yield from page.wrap(_machine(report), first="Machine  ", indent=indent)
+
+
+def _machine(report: Report) -> str:
     machine = report.machine
+    devices = ", ".join(machine.devices)
     cores = f"{machine.cores} core" + ("s" if machine.cores != 1 else "")
-    what = f"{cores}, {machine.memory_gb:.0f} GB, {', '.join(machine.devices)}"
-    yield from page.wrap(what, first="Machine  ", indent=indent)
+    if report.only_observed:
+        return f"{devices}; {cores} or more on the host"
+    return f"{cores}, {machine.memory_gb:.0f} GB, {devices}"
+
+
+def _ceiling(report: Report) -> str:
+    if report.only_observed:
+        return "without waiting for input and copies"
+    return f"at the ceiling: {_best(report)}"
 
 
 def _best(report: Report) -> str:
@@ -173,6 +190,24 @@ def _preparing_matters(report: Report) -> bool:
     known = run.import_s + run.prepare_s + run.trace_s + (run.train_s or 0.0)
     large = run.prepare_s >= max(1.0, known / 10)
     return large or (first is not None and first.cause == PREPARATION)
+
+
+def _parts(page: Page, report: Report) -> Iterator[Text]:
+    """What a capture saw, down to what it does not explain."""
+    trace = report.trace
+    if trace is None or not report.only_observed:
+        return
+    head = f"{'ms per step':>13}  {'share':>6}"
+    title = "In the capture"
+    yield Text(title, "bold").append(
+        " " * (page.width - len(title) - len(head)) + head, "not bold dim"
+    )
+    for part in sorted(trace.parts, key=lambda part: -part.share):
+        if part.ms > 0 or part.kind == "unknown":
+            figures = f"{ms(part.ms).removesuffix(' ms'):>13}  {percent(part.share):>6}"
+            room = page.width - 2 - len(figures)
+            what = page.fit(LABELS.get(part.kind, part.kind), room)
+            yield Text(f"  {set_cell_size(what, room)}{figures}")
 
 
 def _stages(page: Page, report: Report) -> Iterator[Text]:
@@ -266,4 +301,9 @@ def _closing(page: Page, report: Report) -> Iterator[Text]:
         hint = f"More about it: feedline explain {cause}"
         yield from page.wrap(hint, indent="  ")
     took = f"Measured in {seconds(report.seconds)} by feedline {report.version}."
+    if report.only_observed:
+        took = (
+            f"Observed in a capture by feedline {report.version}; nothing was tried. "
+            "feedline why tries it on the job itself."
+        )
     yield from page.wrap(took, style="dim")

@@ -33,13 +33,28 @@ def sentence(
     first = next(iter(findings), None)
     if first is not None and first.cause == PREPARATION:
         return _preparing(run)
-    share = percent(shares[bound])
     blame = _blame(first, label) if first is not None else ""
+    if first is not None and first.cost_ms > 0:
+        about = _ABOUT.get(first.cause, bound)
+        if about == "compute" != bound:
+            known = _nothing_found(bound, percent(shares[bound]), step)
+            return f"{known} Inside the step: {blame}."
+        bound = about
+    share = percent(shares[bound])
     if first is not None and first.cost_ms > 0:
         return f"{_WHERE_TIME_GOES[bound].format(share)}: {blame}."
     fault = f" A fault that costs no time: {blame}." if blame else ""
     return _nothing_found(bound, share, step) + fault
 
+
+_ABOUT = {
+    "blocking-transfer": "transfer",
+    "wide-transfer": "transfer",
+    "precision": "compute",
+    "misaligned-shapes": "compute",
+    "host-device-pingpong": "compute",
+}
+"""What a finding is about, where that need not be the largest share."""
 
 _WHERE_TIME_GOES = {
     "input": "The model waits for input {} of the time",
