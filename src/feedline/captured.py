@@ -8,10 +8,9 @@ import os
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from feedline import __version__, causes
 from feedline.job.job import Job, Retrace
+from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, Machine, Measurement, StepTimes
 from feedline.measure.trace import source
 from feedline.measure.trace.capture import Capture
@@ -58,10 +57,10 @@ def job_of(capture: Capture) -> Job:
 
 def measured_from(capture: Capture) -> Measurement:
     four, total = capture.four(), max(capture.total, 1e-9)
-    times = np.array(capture.step_ms)
-    observed = float(np.median(times))
-    scale = observed / total
-    fed = observed - four["input"] * scale
+    # Resampling thousands of steps would say no more than hundreds do.
+    observed = estimate(capture.step_ms[:1000])
+    scale = observed.value / total
+    fed = observed.value - four["input"] * scale
     ceiling = fed - four["transfer"] * scale
     unknown = []
     if capture.cores is None and capture.stages and capture.input_explained:
@@ -78,15 +77,10 @@ def measured_from(capture: Capture) -> Measurement:
     return Measurement(
         machine=_machine(capture),
         step=StepTimes(
-            observed=Estimate(
-                observed,
-                float(np.quantile(times, 0.025)),
-                float(np.quantile(times, 0.975)),
-                len(times),
-            ),
+            observed=observed,
             host_fed=_exactly(fed),
             ceiling=_exactly(ceiling),
-            steps=len(times),
+            steps=len(capture.step_ms),
             overhead=four["overhead"] * scale,
             host_work=capture.parts["python"] * scale,
             tracing=capture.parts["compile"] * scale,

@@ -74,15 +74,6 @@ def test_a_capture_of_some_steps_comes_with_it(looked_at):
     assert report.proof is None
 
 
-def test_whoever_profiles_already_goes_on(tmp_path):
-    tf.profiler.experimental.start(str(tmp_path))
-    report = feedline.why(make_model(), make_dataset(), seconds=1)
-    tf.profiler.experimental.stop()
-    assert report.trace is None
-    assert any("profile" in line for line in report.unknown)
-    assert list(tmp_path.rglob("*.xplane.pb"))
-
-
 def test_every_variable_is_as_it_was(looked_at):
     model, before, function = looked_at[0], looked_at[4], looked_at[5]
     after = values(model)
@@ -165,3 +156,12 @@ def test_a_generator_is_read_once():
 def test_an_empty_dataset():
     with pytest.raises(FeedlineError, match="came to its end"):
         feedline.why(make_model(), make_dataset().take(0), seconds=1)
+
+
+def test_whoever_profiles_already_goes_on(tmp_path):
+    tf.profiler.experimental.start(str(tmp_path))
+    report = feedline.why(make_model(), make_dataset(), seconds=1)
+    tf.profiler.experimental.stop()
+    assert report.trace is None
+    assert any("profile" in line for line in report.unknown)
+    assert list(tmp_path.rglob("*.xplane.pb"))

@@ -80,7 +80,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
 
 def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
     cost, capture = captured_ms(measured, "launch"), measured.capture
-    if capture is None or cost < 0.05 * measured.step.observed.value:
+    if capture is None or cost <= captured_ms(measured, "compute", "host-op"):
         return
     kernels = capture.kernels
     if capture.accelerated:

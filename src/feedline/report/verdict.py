@@ -50,6 +50,7 @@ def sentence(
 _ABOUT = {
     "blocking-transfer": "transfer",
     "wide-transfer": "transfer",
+    "launch-overhead": "overhead",
     "precision": "compute",
     "misaligned-shapes": "compute",
     "host-device-pingpong": "compute",

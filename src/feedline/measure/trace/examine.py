@@ -10,9 +10,9 @@ import numpy as np
 from feedline.measure.trace import names
 from feedline.measure.trace.attribute import attribute
 from feedline.measure.trace.capture import Capture, Copies, Unit
-from feedline.measure.trace.device import Device, read_devices
+from feedline.measure.trace.device import Device, Kernel, read_devices
 from feedline.measure.trace.host import Host, read_host
-from feedline.measure.trace.kernels import Kernels, describe
+from feedline.measure.trace.kernels import Kernels, precision
 from feedline.measure.trace.kinds import KINDS
 from feedline.measure.trace.notes import remarks
 from feedline.measure.trace.pipeline import Fed, make_pipeline
@@ -115,10 +115,45 @@ def _bus(capability: tuple[int, int] | None) -> float | None:
 
 
 def _kernels(devices: Sequence[Device], steps: Steps) -> Kernels:
+    """Of the device that computes most."""
     if not devices:
         return Kernels()
     first = int(np.argmax([total(device.get("compute")) for device in devices]))
-    return describe(devices[first].kernels, steps.windows[first])
+    return _sums(devices[first].kernels, steps.windows[first])
+
+
+def _sums(kernels: Sequence[Kernel], steps: Spans) -> Kernels:
+    """Sums over one device's kernels, per step."""
+    count = max(1, len(steps))
+    sums = {"single": 0.0, "half": 0.0, "misaligned": 0.0, "tf32": 0.0}
+    launches, every, choosing = 0, 0.0, False
+    longest = []
+    for kernel in kernels:
+        if kernel.kind != "compute":
+            continue
+        inside = int(
+            sum(((kernel.start >= a) & (kernel.start < b)).sum() for a, b in steps)
+        )
+        if not inside:
+            continue
+        ms = float(within(union(kernel.start, kernel.end), steps).sum()) / 1e6 / count
+        launches += inside
+        every += ms
+        choosing = choosing or "redzone_checker" in kernel.name
+        longest.append((kernel.name, ms))
+        kind = precision(kernel.name)
+        if kind is not None:
+            sums[kind] += ms
+    longest.sort(key=lambda pair: -pair[1])
+    return Kernels(
+        launches=launches / count,
+        mean_us=1e3 * every / max(1e-9, launches / count),
+        single=sums["single"],
+        half=sums["half"] + sums["misaligned"],
+        misaligned=sums["misaligned"],
+        choosing=choosing,
+        longest=tuple(longest[:5]),
+    )
 
 
 def _host_ops(host: Host, alone: Spans, steps: int) -> tuple[tuple[str, float], ...]:

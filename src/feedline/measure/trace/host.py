@@ -87,8 +87,12 @@ def read_host(planes: Collection[Plane], placed: Collection[str]) -> Host:
     return Host(
         {kind: joined(*parts) for kind, parts in spans.items()},
         tuple(
-            (name, *(np.concatenate(each) for each in zip(*parts, strict=True)))
-            for name, parts in ops.items()
+            (
+                name,
+                np.concatenate([a for a, _ in rows]),
+                np.concatenate([b for _, b in rows]),
+            )
+            for name, rows in ops.items()
         ),
         tuple(sorted(calls, key=lambda call: call.start)),
         _launches(threads),
@@ -137,11 +141,14 @@ class _Thread:
 
     def leave_out(self, fed: Ints) -> None:
         """Work on the pipeline's functions is not the step's; a name that nobody
-        knows is a kernel only where the driver says that it launched one."""
+        knows is a kernel only where the driver says that it launched one, and an
+        operation where XLA says so, which runs them on the CPU by its own names."""
         line = self.line
         strange = np.flatnonzero(self.is_("kernel"))
         launched = self.plane.has(line.part(strange), "correlation_id")
+        compiled = self.plane.has(line.part(strange), "hlo_op")
         self.kind[strange[~launched]] = WORDS.index("other")
+        self.kind[strange[compiled & ~launched]] = WORDS.index("op")
         rows = self._fed(self.named("ExecutorState::Process"), fed)
         feeding = union(line.start[rows], line.end[rows])
         self.feeding = NONE if self.data else feeding

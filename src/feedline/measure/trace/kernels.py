@@ -8,12 +8,8 @@ these. Pure text and numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-
-from feedline.measure.trace.device import Kernel
-from feedline.measure.trace.spans import Spans, union, within
 
 _MATRIX = re.compile(
     r"gemm|gemv|conv(?!ert|ersion)|winograd|wgrad|dgrad|fprop|_nn_v|_nt_v|_tn_v|dot_kernel|fft2d"
@@ -59,37 +55,3 @@ def precision(name: str) -> str | None:
     if _ALIGN.search(name) or not _TENSOR.search(name):
         return "misaligned"
     return "half"
-
-
-def describe(kernels: Iterable[Kernel], steps: Spans) -> Kernels:
-    """Sums over one device's kernels, per step."""
-    count = max(1, len(steps))
-    sums = {"single": 0.0, "half": 0.0, "misaligned": 0.0, "tf32": 0.0}
-    launches, every, choosing = 0, 0.0, False
-    longest = []
-    for kernel in kernels:
-        if kernel.kind != "compute":
-            continue
-        inside = int(
-            sum(((kernel.start >= a) & (kernel.start < b)).sum() for a, b in steps)
-        )
-        if not inside:
-            continue
-        ms = float(within(union(kernel.start, kernel.end), steps).sum()) / 1e6 / count
-        launches += inside
-        every += ms
-        choosing = choosing or "redzone_checker" in kernel.name
-        longest.append((kernel.name, ms))
-        kind = precision(kernel.name)
-        if kind is not None:
-            sums[kind] += ms
-    longest.sort(key=lambda pair: -pair[1])
-    return Kernels(
-        launches=launches / count,
-        mean_us=1e3 * every / max(1e-9, launches / count),
-        single=sums["single"],
-        half=sums["half"] + sums["misaligned"],
-        misaligned=sums["misaligned"],
-        choosing=choosing,
-        longest=tuple(longest[:5]),
-    )

@@ -86,10 +86,11 @@ _SYNCS = (
 _SENDS = (
     *("BufferFromHost", "TransferToDevice", "TransferToServer", "InfeedEnqueue"),
     *("TransferBufferToDevice", "EnqueueInfeed", "TransferToInfeed", "device_put"),
+    "H2D Dispatch",
 )
 _FETCHES = (
     *("TransferFromDevice", "TransferFromServer", "OutfeedDequeue", "ToLiteral"),
-    *("TransferFromOutfeed", "CopyToHost", "DequeueOutfeed"),
+    *("TransferFromOutfeed", "CopyToHost", "DequeueOutfeed", "D2H Dispatch"),
 )
 _CALLS = (
     *("TFE_Py_", "EagerExecute", "EagerLocalExecute"),

@@ -86,7 +86,8 @@ class Plane:
 
     def has(self, line: Line, name: str) -> NDArray[np.bool_]:
         """Which events of a line have that stat."""
-        return self._raw(line.at, line.until, 4, name)[0] > 0
+        has: NDArray[np.bool_] = self._raw(line.at, line.until, 4, name)[0] > 0
+        return has
 
     def numbers(self, line: Line, name: str) -> tuple[NDArray[np.bool_], Ints]:
         """One stat that is a whole number: which events have it, and its values."""

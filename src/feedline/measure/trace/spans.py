@@ -72,7 +72,10 @@ def covers(spans: Spans, moments: NDArray[np.int64]) -> NDArray[np.bool_]:
     if not len(spans):
         return np.zeros(len(moments), bool)
     place = np.searchsorted(spans[:, 0], moments, "right") - 1
-    return (place >= 0) & (moments < spans[np.maximum(place, 0), 1])
+    inside: NDArray[np.bool_] = (place >= 0) & (
+        moments < spans[np.maximum(place, 0), 1]
+    )
+    return inside
 
 
 def within(spans: Spans, windows: Spans) -> NDArray[np.int64]:

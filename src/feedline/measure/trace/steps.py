@@ -56,7 +56,7 @@ def _find(host: Host, devices: Sequence[Device], end: int) -> Steps:
         if calls:
             name = calls[0].name
             ends = _done(calls[-1], host, devices)
-            windows = _from_calls(calls, ends)
+            windows = _from_calls(calls, ends, bool(devices))
             after = max(0, end - ends)
             return Steps((windows,) * lanes, how.format(name[:80]), name, after)
     if any(len(device.steps) for device in devices):
@@ -92,13 +92,14 @@ def _outermost(calls: list[Called]) -> list[Called]:
     return found
 
 
-def _from_calls(calls: list[Called], done: int) -> Spans:
+def _from_calls(calls: list[Called], done: int, ahead: bool) -> Spans:
+    """`ahead`: there is a device, whose work a host need not wait for."""
     starts = np.array([call.start for call in calls], np.int64)
     if len(calls) == 1:
         return np.array([[starts[0], done]], np.int64)
     windows = _between(starts)
     period = float(np.median(windows[:, 1] - windows[:, 0]))
-    if done - starts[-1] > 2 * period and len(calls) > 2:
+    if ahead and done - starts[-1] > 2 * period and len(calls) > 2:
         # The host ran ahead and only the device's work tells how long a step takes.
         edges = np.linspace(starts[0], done, len(calls) + 1).astype(np.int64)
         windows = np.stack([edges[:-1], edges[1:]], axis=1)
