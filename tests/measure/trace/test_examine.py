@@ -196,7 +196,7 @@ _line = st.tuples(
         max_size=4,
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_whatever_the_events_say_the_parts_add_up(planes):
     space = Space()
     for name, lines in planes:
