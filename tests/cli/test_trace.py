@@ -25,9 +25,19 @@ def test_two_hosts_are_two_reports(tmp_path):
         planted(2).save(tmp_path / "r" / f"{host}.xplane.pb")
     done = feedline("trace", "r", cwd=tmp_path)
     assert done.stdout.count("In the capture") == 2
-    refused = feedline("trace", "--json", "x.json", "r", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "2 hosts" in refused.stderr
+    for option in ("--json", "--html"):
+        refused = feedline("trace", option, "x", "r", cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "2 hosts" in refused.stderr
+
+
+def test_a_page_with_the_timeline(tmp_path):
+    planted().save(tmp_path / "h.xplane.pb")
+    done = feedline("trace", "--html", "r.html", "h.xplane.pb", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert 'id="timeline"' in page
+    assert "Observed in a capture, not tried" in page
 
 
 def test_what_is_no_capture_is_one_clear_sentence(tmp_path):

@@ -160,7 +160,7 @@ def test_what_the_report_lacks_is_left_out():
     assert "timeline" not in present
     seen = Page(html.render(captured())).ids
     assert "timeline" in seen
-    assert not {"fixes", "pipeline", "whatif", "proof"} & seen
+    assert not {"fixes", "pipeline", "whatif"} & seen
     bare = Page(html.render(REPORTS["bare"]))
     assert not {"fixes", "pipeline", "timeline", "whatif", "run", "proof"} & bare.ids
     assert "No known cause of slowness was found." in bare.text

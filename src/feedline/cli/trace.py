@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from feedline.cli.options import Color, Force, Json
+from feedline.cli.options import Color, Force, Html, Json
 
 _LARGE = 50_000_000  # what takes more than two seconds says that it began
 
@@ -22,6 +22,7 @@ def trace(
         ),
     ],
     json: Json = None,
+    html: Html = None,
     force: Force = False,
     color: Color = None,
 ) -> None:
@@ -38,20 +39,21 @@ def trace(
       feedline trace logs
       feedline trace logs/plugins/profile/2026_05_01_12_00_00/host.xplane.pb
       feedline trace --json report.json host.xplane.pb
+      feedline trace --html report.html host.xplane.pb
     """
-    from feedline.report import json as report_json
+    from feedline.cli.outputs import outputs
 
-    target = None if json is None else report_json.check_target(json, force=force)
+    save = outputs(json, html, force=force)
 
     from feedline import captured
     from feedline.errors import FeedlineError
     from feedline.measure.trace.source import find
 
     files = find(path)
-    if target is not None and len(files) > 1:
+    if (json or html) and len(files) > 1:
         raise FeedlineError(
-            f"--json takes one report and {path} has {len(files)} hosts; give one "
-            f"host's file, such as {files[0]}"
+            f"--json and --html take one report and {path} has {len(files)} hosts; "
+            f"give one host's file, such as {files[0]}"
         )
     for number, file in enumerate(files):
         if number:
@@ -61,5 +63,4 @@ def trace(
             typer.echo(f"feedline: reading {file}, {size / 1e6:,.0f} MB", err=True)
         report = captured.report_of(file)
         report.show(color=color)
-        if target is not None:
-            report_json.save(report, target, force=force)
+        save(report)

@@ -28,7 +28,7 @@ def assumptions(model: Model, report: Report) -> tuple[str, ...]:
             "batches and sends them over a network that keeps up."
         ),
     ]
-    if report.trace is not None:
+    if report.only_observed:
         told.append(
             "The stages' costs were seen in a capture, where stages may wait for each "
             "other. Take the figures as rough."

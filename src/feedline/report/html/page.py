@@ -17,6 +17,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from feedline.measure.trace.kinds import LABELS
 from feedline.report import format as shown
 from feedline.report.html.timeline import trimmed
 from feedline.report.html.view import view
@@ -94,6 +95,7 @@ def _environment() -> jinja2.Environment:
     )
     for name in ("ms", "number", "seconds", "percent", "size", "times"):
         environment.filters[name] = getattr(shown, name)
+    environment.filters["kind"] = lambda kind: LABELS.get(kind, kind)
     return environment
 
 

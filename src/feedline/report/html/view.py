@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from feedline.measure.trace.kinds import KINDS, LABELS
 from feedline.report.fitted import model_of
 from feedline.report.format import ms, number, ratio, seconds, times
 from feedline.report.html.assumptions import assumptions
@@ -114,6 +115,7 @@ class View:
             ],
             "lanes": [asdict(lane) for lane in self.lanes],
             "stepEnds": list(self.step_ends),
+            "kinds": {kind: [share, LABELS[kind]] for kind, share in KINDS.items()},
             "model": None if self.model is None else self.model.to_dict(),
         }
 
@@ -168,7 +170,7 @@ def _tiles(report: Report) -> list[Tile]:
             gain += f", in turns with {ms(after.before_ms)} before"
         tiles.append(Tile("With the fixes", ms(after.observed_ms), gain))
     gain_left = ratio(step.observed_ms, step.ceiling_ms)
-    if report.trace is not None:
+    if report.only_observed:
         note = "the step without waiting for input and copies"
     elif gain_left is None:
         note = "what the best input could give is not known"
@@ -223,7 +225,7 @@ def _step_ends(report: Report) -> tuple[float, ...]:
 
 
 def _proof_title(report: Report) -> str:
-    if report.trace is not None:
+    if report.only_observed:
         return "Observed in a capture, not tried"
     same = report.proof.same if report.proof is not None else ""
     return f"Graded {same}: {_GRADES[same]}" if same in _GRADES else f"Graded {same}"

@@ -3,11 +3,6 @@
 const feedlineCharts = (() => {
   const SHARES = ["input", "transfer", "overhead", "compute"];
   const RUN = ["imports", "preparing", "tracing", "training"];
-  const KIND_SHARES = {
-    "compute": "compute", "host-op": "compute", "exchange": "overhead",
-    "copy-in": "transfer", "copy-out": "transfer", "input": "input",
-    "compile": "overhead", "launch": "overhead", "python": "overhead",
-  };
 
   function number(value) {
     if (value === null || !Number.isFinite(value)) return "?";
@@ -212,14 +207,16 @@ const feedlineCharts = (() => {
     };
   }
 
-  function kindColor(kind, theme) {
-    const share = KIND_SHARES[kind];
-    return share ? theme[share] : theme.quiet;
+  // `kinds` has, for each kind of span, the share that it is counted as and its name.
+  function kindColor(kind, kinds, theme) {
+    const known = kind !== "unknown" && Object.hasOwn(kinds, kind);
+    return known ? theme[kinds[kind][0]] : theme.quiet;
   }
+  const kindName = (kind, kinds) => (Object.hasOwn(kinds, kind) ? kinds[kind][1] : kind);
 
   // Lanes of spans; within one share, kinds differ in strength.
   const FAINT = { "host-op": 0.55, "copy-out": 0.6, "launch": 0.6, "python": 0.4, "exchange": 0.8, "unknown": 0.5 };
-  function lanes(data, ends, theme, width) {
+  function lanes(data, ends, kinds, theme, width) {
     const side = width < 560 ? 84 : 130;
     const all = data.flatMap((lane, place) => lane.spans.map((span) => [span[0], span[1], place, span[2], span[3]]));
     const last = Math.max(...all.map((span) => span[1]), ...ends);
@@ -229,7 +226,7 @@ const feedlineCharts = (() => {
         ...common(theme).tooltip,
         formatter: (at) => {
           const [from, to, , kind, label] = at.value;
-          return `${kind}, ${ms(to - from)}${label ? `\n${label}` : ""}`;
+          return `${kindName(kind, kinds)}, ${ms(to - from)}${label ? `\n${label}` : ""}`;
         },
       },
       grid: { left: side, right: 18, top: 8, bottom: 74 },
@@ -265,7 +262,7 @@ const feedlineCharts = (() => {
           return {
             type: "rect",
             shape: { x: x1, y: y - height / 2, width: Math.max(1, x2 - x1), height },
-            style: { fill: kindColor(kind, theme), opacity: FAINT[kind] || 1 },
+            style: { fill: kindColor(kind, kinds, theme), opacity: FAINT[kind] || 1 },
           };
         },
         markLine: {
@@ -330,5 +327,5 @@ const feedlineCharts = (() => {
     };
   }
 
-  return { bars, run, fixes, lanes, whatif, kindColor, FAINT, ms, number, seconds, times };
+  return { bars, run, fixes, lanes, whatif, kindColor, kindName, FAINT, ms, number, seconds, times };
 })();

@@ -26,7 +26,7 @@
     bars: { height: () => 14 + 50 * data.bars.length, option: (t, w) => feedlineCharts.bars(data.bars, t, w) },
     run: { height: () => 64, option: (t, w) => feedlineCharts.run(data.run, t, w) },
     fixes: { height: () => 82 + 40 * data.fixes.length, option: (t, w) => feedlineCharts.fixes(data.fixes, t, w) },
-    lanes: { height: () => 96 + 42 * data.lanes.length, option: (t, w) => feedlineCharts.lanes(data.lanes, data.stepEnds, t, w) },
+    lanes: { height: () => 96 + 42 * data.lanes.length, option: (t, w) => feedlineCharts.lanes(data.lanes, data.stepEnds, data.kinds, t, w) },
     whatif: { height: (w) => (w < 560 ? 330 : 300), option: (t, w) => feedlineCharts.whatif(model, chosen, t, w) },
   };
 
@@ -153,9 +153,9 @@
     list.replaceChildren(...kinds.map((kind) => {
       const item = document.createElement("li"), mark = document.createElement("i");
       mark.className = "swatch";
-      mark.style.background = feedlineCharts.kindColor(kind, theme());
+      mark.style.background = feedlineCharts.kindColor(kind, data.kinds, theme());
       mark.style.opacity = feedlineCharts.FAINT[kind] || 1;
-      item.append(mark, kind);
+      item.append(mark, feedlineCharts.kindName(kind, data.kinds));
       return item;
     }));
   }
