@@ -95,13 +95,19 @@ def looked_at(dataset) -> Case:
 
 
 def bag(epoch):
-    """Batches of plain numbers by what is in them: in another order they hold
-    other elements."""
-    rows = Counter()
-    for element in epoch:
-        kind, shape, numbers = element
-        rows.update(map(repr, numbers) if shape else [repr((kind, numbers))])
-    return rows
+    """The plain numbers in an epoch: in another order batches, and batches of
+    batches, hold other elements."""
+    return Counter(
+        repr(number) for _, _, numbers in epoch for number in leaves(numbers)
+    )
+
+
+def leaves(numbers):
+    if not isinstance(numbers, list):
+        yield numbers
+        return
+    for each in numbers:
+        yield from leaves(each)
 
 
 def check(cook, edits, grade, expected):
@@ -224,6 +230,14 @@ def _shuffled_late(files):
     return tf.data.Dataset.range(30).map(work).shuffle(7, seed=2).batch(4).prefetch(1)
 
 
+def _shuffled_early(files):
+    def work(x):
+        return tf.fill([50], x * 2)
+
+    data = tf.data.Dataset.range(30).shuffle(7, seed=2).map(work).map(tf.negative)
+    return data.batch(4).map(lambda x: x + 1)
+
+
 def _wide(files):
     data = tf.data.Dataset.range(40).map(lambda x: x * 2, num_parallel_calls=2)
     return data.map(lambda x: x + 1, num_parallel_calls=2, deterministic=True).batch(4)
@@ -231,7 +245,10 @@ def _wide(files):
 
 FILES = {
     one.__name__.strip("_"): one
-    for one in (_records, _files, _turns, _drawn, _sorted_out, _shuffled_late, _wide)
+    for one in (
+        *(_records, _files, _turns, _drawn, _sorted_out),
+        *(_shuffled_late, _shuffled_early, _wide),
+    )
 }
 MUST = {
     "records": {"interleave"},
@@ -240,6 +257,7 @@ MUST = {
     "drawn": {"parallel-map"},
     "sorted_out": {"filter-first"},
     "shuffled_late": {"shuffle-ids", "cache"},
+    "shuffled_early": {"cache-before-shuffle"},
     "wide": {"unordered", "vectorize-map"},
 }
 
@@ -281,7 +299,8 @@ def test_every_operation(one, files):
 def test_edits_that_nobody_proposed_are_refused_or_do_no_harm(recipe, stages, rng):
     """A plan's file may ask for anything exact, anywhere."""
     names = ("parallel-batch", "prefetch", "filter-first", "shuffle-ids")
-    edits = tuple(Edit(rng.choice(names), stage) for stage in stages)
+    names += ("cache-before-shuffle",)
+    edits = tuple(Edit(rng.choice(names), stage, {"maps": 2}) for stage in stages)
 
     def cook():
         return recipe.cook()[0]

@@ -196,13 +196,14 @@ class Cure:
 
     def _for_trial(self, edit: Edit) -> Edit:
         """A cache is tried on a part of the data, so that it is soon full."""
-        if edit.fix != "cache":
+        if edit.fix not in ("cache", "cache-before-shuffle"):
             return edit
         alone = self.measured.step.input_alone
         per_batch = max(alone.value if alone else 1.0, 0.01)
-        cost = next(c for c in self.measured.stages if c.index == edit.stage)
+        known = [c for c in self.measured.stages if c.index == edit.stage]
         batches = max(4.0, 1e3 * _TRIAL_FILL_S / per_batch)
-        elements = max(8, round(batches * cost.elements_per_batch))
+        each = known[0].elements_per_batch if known else 1.0
+        elements = max(8, round(batches * each))
         return replace(edit, args={**edit.args, "trial": elements})
 
     def _step(self, edits: tuple[Edit, ...]) -> tuple[Any, int]:

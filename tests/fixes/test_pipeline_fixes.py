@@ -295,6 +295,51 @@ def test_a_shuffle_of_large_things_whose_epochs_start_slowly():
     assert proposed("shuffle-ids", first) == []
 
 
+# ---------------------------------------------------------- cache-before-shuffle
+
+
+def names(*more, **facts):
+    shuffle = part("shuffle", buffer_size=10, random=True)
+    return looked_at(SLICES, shuffle, MAP, *more, BATCH, epochs=5, **facts)
+
+
+def test_what_follows_a_shuffle_is_kept_before_it():
+    proposal = one("cache-before-shuffle", names())
+    assert (proposal.edit.stage, proposal.edit.args) == (1, {"maps": 1})
+    assert proposal.grade == "exact"
+    after = chain(applied(names(), proposal))
+    ops = [stage.op for stage in after]
+    assert ops == ["from_tensor_slices", "map", "cache", "shuffle", "batch"]
+    assert [stage.number for stage in after if stage.op == "shuffle"] == [1]
+    trial = Edit("cache-before-shuffle", 1, {"maps": 1, "trial": 8})
+    ops = [stage.op for stage in chain(fixes.apply(names().pipeline, [trial]))]
+    assert ops[1:6] == ["map", "take", "cache", "repeat", "shuffle"]
+
+
+@pytest.mark.parametrize(
+    "looked",
+    [
+        names(used=[1]),
+        names(edits=(Edit("cache", 2),)),
+        names(part("take", count=3)),
+        looked_at(SLICES, part("shuffle", random=True), BATCH, MAP, epochs=5),
+        looked_at(
+            *(SLICES, part("shuffle", random=True)),
+            *(part("map", 50.0, name="f", random=True), BATCH),
+            epochs=5,
+        ),
+        looked_at(
+            part("list_files", random=True),
+            *(part("shuffle", random=True), MAP, BATCH),
+            epochs=5,
+        ),
+    ],
+    ids=["read", "cached", "broken off", "no map", "random map", "random before"],
+)
+def test_no_cache_before_shuffle(looked):
+    assert proposed("cache-before-shuffle", looked) == []
+
+
 # --------------------------------------------------------- vectorize, decode, order
 
 

@@ -14,7 +14,6 @@ DEFAULT = frozenset(
     {
         "serial_map",
         "serial_map_cured",
-        "eager_loop",
         "dense_embedding_update",
         "healthy_fit",
     }

@@ -23,11 +23,11 @@ from feedline.measure.measurement import Estimate, Measurement
 from feedline.measure.predict import predict_step
 
 KIND: Kind = "pipeline"
-_BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
+BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    if any(edit.fix == "cache" for edit in case.edits):
+    if any(edit.fix.startswith("cache") for edit in case.edits):
         return
     measured = _as_it_stands(case)
     place = best_place(case.job, measured)
@@ -36,7 +36,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     number = place.point.cost.index
     stage = case.stage(number)
     after = case.pipeline.after(stage)
-    if not case.movable(stage) or any(later.op in _BREAKS_OFF for later in after):
+    if not case.movable(stage) or any(later.op in BREAKS_OFF for later in after):
         return
     disk = case.measured.machine.free_disk_gb * 1e9 / 2
     if place.on_disk and place.kept > disk:
@@ -55,15 +55,16 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     trial = edit.args.get("trial")
     if edit.args.get("on_disk") and not trial:
         return pipeline.swap(stage, _stored(pipeline, stage))
-    front = stage
+    return pipeline.swap(stage, kept(stage, trial))
+
+
+def kept(front: Stage, trial: int | None = None) -> Stage:
+    """What this stage gives, kept in memory. In a trial the steady state is wanted
+    at once: a part of the data, handed out again and again."""
     if trial:
-        # In a trial the steady state is wanted at once: a part of the data, kept
-        # and handed out again and again.
         front = _after(front, "take", count=trial)
-    new = _after(front, "cache", filename="")
-    if trial:
-        new = _after(new, "repeat", count=-1)
-    return pipeline.swap(stage, new)
+    front = _after(front, "cache", filename="")
+    return _after(front, "repeat", count=-1) if trial else front
 
 
 def _as_it_stands(case: Case) -> Measurement:

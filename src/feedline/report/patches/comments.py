@@ -163,6 +163,11 @@ def _in_step(place: Place, _: str) -> str:
     )
 
 
+def _maps(place: Place) -> str:
+    count = place.edit.args.get("maps", 1)
+    return "map" if count == 1 else f"{count} maps"
+
+
 def _unknown(place: Place, _: str) -> str:
     return f"`feedline run` applies it to {_label(place)}"
 
@@ -180,6 +185,9 @@ _TEXTS: dict[str, _Text] = {
         f"a batch of {place.edit.args.get('batch_size')}, if the training stands it"
     ),
     "cache": _cache,
+    "cache-before-shuffle": lambda p, _: (
+        f"put .cache() and then .{_label(p)} after the {_maps(p)} that follows it"
+    ),
     "parallel-batch": lambda p, tune: f"give {_label(p)} num_parallel_calls={tune}",
     "interleave": _interleave,
     "unordered": lambda place, _: (
