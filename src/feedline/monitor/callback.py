@@ -37,7 +37,7 @@ _SIZES_EVERY = 16
 
 
 class Monitor(tf.keras.callbacks.Callback):  # type: ignore[misc]
-    """Watches a training job while it runs, for less than 1 % of its time.
+    """Watches a training job while it runs.
 
     >>> model.fit(dataset, callbacks=[feedline.Monitor("logs")])
 
