@@ -51,7 +51,7 @@ def trained(cases, **options):
 
 
 ONE = {"one": {"devices": "CPU:0"}}
-# 150 words of 24 floats, twice, are 29 kB: so these rows fit on two devices only.
+# 198 words of 24 floats, twice, are 38 kB: so these rows fit on two devices only.
 DIVIDED = {"divided": {"devices": "CPU:0,CPU:1", "device_memory": 2.5e-5}}
 
 
@@ -81,9 +81,11 @@ def test_two_devices_train_as_one():
 )
 def test_whatever_the_model(options):
     four = {"four": {"devices": "CPU:0,CPU:1,CPU:2,CPU:3"}}
-    divided = {"divided": {"devices": "CPU:0,CPU:1,CPU:2", "device_memory": 4e-5}}
+    divided = {"divided": {"devices": "CPU:0,CPU:1,CPU:2", "device_memory": 2e-5}}
     if options.get("bucket"):
-        divided["divided"]["device_memory"] = 8e-5
+        divided["divided"]["device_memory"] = 6e-5
+    if options.get("model") == "glove":
+        divided["divided"]["device_memory"] = 5e-5
     found = trained({**ONE, **four, **divided}, **options)
     # Three devices cannot share a step evenly: theirs is a little larger.
     alone = found.pop("divided")

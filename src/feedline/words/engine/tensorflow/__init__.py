@@ -131,7 +131,7 @@ class _Placing:
             if divided:
                 return Sharded(program, rows, self.devices)
             if self.strategy is None and self.parts > 1:
-                self.strategy = tf.distribute.MirroredStrategy(self.devices)
+                self.strategy = devices.mirrored(tuple(self.devices))
             if self.strategy is not None:
                 return Mirrored(program, rows, self.strategy)
             return One(program, rows, self.devices[0])

@@ -9,11 +9,13 @@ CPU:0,CPU:1        CPU devices, made as needed: to try several devices out
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import tensorflow as tf
 
 from feedline.errors import TrainingError
 
+_mirrored: dict[tuple[str, ...], Any] = {}
 _NAME = re.compile(r"(CPU|GPU):(\d{1,3})")
 
 
@@ -61,6 +63,20 @@ def _make_cpus(count: int) -> None:
             f"{len(have or [1])} in this process: train in a process of its own, or "
             "call tf.config.set_logical_device_configuration before all else."
         ) from error
+
+
+def mirrored(names: tuple[str, ...]) -> Any:
+    """The strategy that keeps a copy on each of these devices. TensorFlow cannot
+    exchange among them and, in the same process, among more or fewer."""
+    if not _mirrored:
+        _mirrored[names] = tf.distribute.MirroredStrategy(names)
+    if names not in _mirrored:
+        before = ",".join(next(iter(_mirrored)))
+        raise TrainingError(
+            f"this process has trained on {before}, and TensorFlow cannot then train "
+            f"on {','.join(names)}: do so in a process of its own."
+        )
+    return _mirrored[names]
 
 
 def memory(device: str) -> int | None:
