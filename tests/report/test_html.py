@@ -197,6 +197,14 @@ def test_a_joint_of_two_branches_is_told():
     assert "fed by map(function_9) and map(function_19)" in text
 
 
+def test_steps_end_where_the_lanes_do():
+    timeline = captured().timeline
+    assert timeline is not None
+    longer = replace(timeline, steps=(*timeline.steps, (336.0, 900.0)))
+    page = Page(html.render(captured(timeline=longer)))
+    assert json.loads(page.data("feedline-view"))["stepEnds"] == [84, 168, 252, 336]
+
+
 def test_a_large_capture_makes_no_large_page():
     spans = tuple(
         SpanRow(i * 1.0, i + 0.1 + (i % 7) / 10, "compute", f"a kernel's name {i}")

@@ -220,8 +220,12 @@ def _step_width(report: Report) -> float:
 
 
 def _step_ends(report: Report) -> tuple[float, ...]:
-    steps = report.timeline.steps if report.timeline is not None else ()
-    return tuple(end for _, end in steps if math.isfinite(end))
+    """Where steps end, as far as the lanes go: a capture may break off."""
+    if report.timeline is None:
+        return ()
+    spans = (span.end_ms for row in report.timeline.rows for span in row.spans)
+    last = max((end for end in spans if math.isfinite(end)), default=0.0)
+    return tuple(end for _, end in report.timeline.steps if end <= last * 1.01)
 
 
 def _proof_title(report: Report) -> str:
