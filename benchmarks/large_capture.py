@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import platform
 import subprocess
 import sys
@@ -47,11 +48,11 @@ def main() -> None:
         size = large.stat().st_size / 1e6
         seconds, peak, report = read(large, Path(folder) / "report.json")
     print(f"{platform.machine()}, Python {platform.python_version()}")
-    print("| capture | steps | events | seconds | peak memory | unknown |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print("| capture | steps | events | seconds | of CPU | peak memory | unknown |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     print(
         f"| {size:.0f} MB ({times} times {small.name}) | {report['step']['steps']:,} "
-        f"| {events:,} | {seconds:.1f} | {peak:.0f} MB "
+        f"| {events:,} | {seconds[0]:.1f} | {seconds[1]:.1f} | {peak:.0f} MB "
         f"| {100 * report['trace']['unknown']:.1f} % |"
     )
 
@@ -127,16 +128,16 @@ def varint(number: int) -> bytes:
     return bytes([*out, number])
 
 
-def read(capture: Path, report: Path) -> tuple[float, float, dict]:
-    """Seconds, megabytes and the report of `feedline trace`. The memory is the
-    process's own high-water mark: what the system counts for a child would include
-    what its parent had when it was started."""
+def read(capture: Path, report: Path) -> tuple[tuple[float, float], float, dict]:
+    """Seconds by the clock and of CPU time, megabytes, and the report of `feedline
+    trace`. The memory is the process's own high-water mark: what the system counts
+    for a child would include what its parent had when it was started."""
     command = [sys.executable, "-c", PROGRAM, "trace", "--json", str(report)]
-    began = time.perf_counter()
+    before, began = sum(os.times()[2:4]), time.perf_counter()
     done = subprocess.run(
         [*command, str(capture)], check=True, capture_output=True, text=True
     )
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - began, sum(os.times()[2:4]) - before
     peak = int(done.stderr.split()[-2]) / 1024
     return seconds, peak, json.loads(report.read_text())
 
