@@ -246,6 +246,7 @@ def test_auto_without_tensorflow_is_cpu(language, monkeypatch):
         ({"device_memory": 1e-6}, "more devices"),
         ({"worker": 3}, "no cluster"),
         ({"engine": "cpu", "devices": "all"}, "engine tensorflow"),
+        ({"engine": "auto", "worker": 0}, "one machine"),
         ({"engine": "cpu", "precision": "mixed_float16"}, "float32"),
     ],
 )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import time
 from collections.abc import Callable
 
+from feedline.errors import TrainingError
 from feedline.words.driver import Progress
 from feedline.words.engine import Setup, engine
 from feedline.words.loop import Leg
@@ -20,6 +22,16 @@ NAME = "auto"
 SECONDS = 3.0
 """For each engine, after it has compiled."""
 _log = logging.getLogger(__name__)
+
+
+def check(setup: Setup) -> None:
+    """An error where machines would have to measure together."""
+    given = setup.cluster is not None or setup.worker is not None
+    if given or os.environ.get("TF_CONFIG", "").strip():
+        raise TrainingError(
+            "engine auto measures on one machine, and a cluster is given (cluster, "
+            "worker or TF_CONFIG): give engine tensorflow, or no cluster."
+        )
 
 
 def faster(

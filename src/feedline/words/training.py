@@ -146,7 +146,9 @@ def train(
         raise TrainingError("resume needs the directory of the run: give out.")
     file = None if cluster is None else Path(cluster)
     setup = Setup(devices, precision, file, worker, device_memory)
-    if engine != auto.NAME:
+    if engine == auto.NAME:
+        auto.check(setup)
+    else:
         check_setup(engine, setup)
         load_engine(engine)
     options = TextOptions(lower, pattern, min_count, max_vocab, phrases)
