@@ -84,6 +84,13 @@ class Descent:
     def run(self, epoch: int, place: int) -> Tally:
         first = place * self.texts_per_block
         order = self._orders[epoch][first : first + self.texts_per_block]
+        return self._descend(order, self.rate(epoch, first))
+
+    def warm_up(self) -> None:
+        """Compile, or load what was compiled: seconds that are not training."""
+        self._descend(np.empty(0, np.int64), 0.0)
+
+    def _descend(self, order: NDArray[np.int64], rate: float) -> Tally:
         hot = copies(self.options.threads, self.rows) // self.options.threads
         thread = self._free.get()
         loss = kernel.train(
@@ -98,7 +105,7 @@ class Descent:
             depth_of(self.options.dim, WIDTH),
             self.classes,
             self.bag.widest,
-            self.rate(epoch, first),
+            rate,
             self.options.lr / (self.options.epochs * len(self.bag)),
             hot,
             self.rows + thread * hot,
@@ -114,6 +121,7 @@ def run(task: Descent, words: int, progress: Tell | None) -> dict[str, Any]:
     losses: list[float] = []
     if progress is not None:
         progress(Progress("compile", 0, None))
+    task.warm_up()
     started = time.perf_counter()
     for epoch in range(epochs):
         task.shuffle(epoch)

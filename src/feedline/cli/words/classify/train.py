@@ -145,9 +145,10 @@ def train(
 
 def _summary(made: Classifier, out: Path, seconds: float) -> None:
     about = made.about
+    grams = f", {len(made.buckets):,} n-grams" if len(made.buckets) else ""
     typer.echo(
         f"{out}: {len(made.labels):,} labels, {about['texts']:,} texts, "
-        f"{len(made.words):,} words, {len(made.buckets):,} n-grams"
+        f"{len(made.words):,} words{grams}"
     )
     typer.echo(
         f"{about['words_per_second']:,} words/s on {made.options.threads} threads, "
