@@ -30,7 +30,7 @@ class One:
             self.tables = {name: tf.Variable(rows) for name, rows in tables.items()}
         self.names = list(host)
         self.device = device
-        # Not compiled by XLA: on a CPU that made it fifty times slower.
+        # Not compiled by XLA: on a CPU that made it far slower.
         self.launch = tf.function(
             self._launch, input_signature=program.signature(), autograph=False
         )
