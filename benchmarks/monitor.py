@@ -65,11 +65,13 @@ def job(kind: str, turns: int, *, same: bool) -> dict:
         nonlocal begin
         if steps % STEPS:
             return
+        if monitor._on:
+            monitor._caught_up()
         now = time.process_time()
         taken.append(1e3 * (now - begin) / STEPS)
         record = monitor._record
         monitor._on = ORDER[len(taken) % len(ORDER)] and not same
-        record._last = record.clock.now()
+        record._last = record.clock.now()  # the turns without it are no step
         begin = time.process_time()
 
     class Turns(keras.callbacks.Callback):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -71,6 +71,14 @@ class Record:
         """Keras will say so where it draws no bar; a bar it ends by itself."""
         self._display.erase_here()
 
+    def plain(self, ends: Sequence[float], steps: int, iterator: Any) -> None:
+        """So many calls ended, and nothing more is known of them."""
+        due = False
+        for end in ends:
+            due |= self.meter.step(max(0.0, end - self._last), steps=steps)
+            self._last = end
+        self._report(due, iterator)
+
     def step(
         self,
         now: float,
@@ -90,6 +98,10 @@ class Record:
             examples=examples,
         )
         self._last = now
+        self._report(due, iterator)
+
+    def _report(self, due: bool, iterator: Any) -> None:
+        now = self._last
         if due or now >= self._drawn_at + _DRAW_S:
             if due:
                 self._read(iterator)
