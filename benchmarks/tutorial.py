@@ -140,7 +140,7 @@ def seconds(who, corpus):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", required=True)
-    parser.add_argument("--words", type=int, default=50_000)
+    parser.add_argument("--words", type=int, default=90_000)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", choices=RUN, help=argparse.SUPPRESS)
