@@ -26,7 +26,6 @@ ALONE = (
     "test_monitor.py",
     "test_readme.py",
     "test_run.py",
-    "test_tune.py",
 )
 
 # Started in the background of a shell, a process inherits that Ctrl-C is ignored,
