@@ -320,7 +320,7 @@ def test_what_follows_a_shuffle_is_kept_before_it():
     "looked",
     [
         names(used=[1]),
-        names(edits=(Edit("cache", 2),)),
+        names(edits=(Edit("cache-before-shuffle", 1, {"maps": 1}),)),
         names(part("take", count=3)),
         looked_at(SLICES, part("shuffle", random=True), BATCH, MAP, epochs=5),
         looked_at(

@@ -22,32 +22,37 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
-_CACHES = ("cache", "cache-before-shuffle")
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     steps = steps_per_pass(case.job, case.measured)
-    if any(edit.fix in _CACHES for edit in case.edits):
+    if any(edit.fix == "cache-before-shuffle" for edit in case.edits):
         return
     if steps is None or passes(case.job) < 2:
         return
-    room = case.measured.machine.free_memory_gb * 1e9 / 2
+    # A cache further up is read no more once this one is full, but it is kept.
+    shared = sum(edit.fix == "cache" for edit in case.edits) + 1
+    room = case.measured.machine.free_memory_gb * 1e9 / 2 / shared
     for shuffle in case.pipeline.find("shuffle"):
         if shuffle.number in case.used or not _repeats(shuffle.inputs[0]):
             continue
         maps = _maps_after(case.pipeline, shuffle)
-        costs = [cost for cost in map(case.cost, maps) if cost is not None]
-        if not costs or len(costs) < len(maps) or not case.movable(maps[-1]):
+        last = case.cost(maps[-1]) if maps else None
+        if last is None or not case.movable(maps[-1]):
             continue
         if any(s.op in BREAKS_OFF for s in case.pipeline.after(maps[-1])):
             continue
-        size = costs[-1].bytes_per_element * costs[-1].elements_per_batch * steps
+        size = last.bytes_per_element * last.elements_per_batch * steps
+        spared = map(case.cost, [*upstream(shuffle.inputs[0]), *maps])
         if 0 < size <= room:
             yield Proposal(
                 Edit("cache-before-shuffle", shuffle.number, {"maps": len(maps)}),
                 "exact",
                 maps[-1].where,
-                without(replace(case.measured, stages=case.costs), costs),
+                without(
+                    replace(case.measured, stages=case.costs),
+                    [cost for cost in spared if cost is not None],
+                ),
                 note=f"{size:.0f} bytes",
             )
 

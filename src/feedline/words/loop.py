@@ -60,9 +60,9 @@ class Leg:
             threading.Thread(target=self._work, name=f"words-{number}", daemon=True)
             for number in range(threads)
         ]
-        for worker in workers:
-            worker.start()
         try:
+            for worker in workers:
+                worker.start()
             while any(worker.is_alive() for worker in workers):
                 for worker in workers:
                     if worker.is_alive():
@@ -71,15 +71,28 @@ class Leg:
                 if not self._stop.is_set() and watch(self):
                     self._stop.set()
         finally:
-            # An interrupt too ends between blocks.
-            self._stop.set()
-            for worker in workers:
-                worker.join()
+            self._settle(workers)
             if self._error is None and self.runner is not None:
                 self.tally += self.runner.flush()
         if self._error is not None:
             raise self._error
         return self.next >= len(self.task.sizes)
+
+    def _settle(self, workers: list[threading.Thread]) -> None:
+        """Wait for the blocks under way. An interrupt too ends between blocks, also
+        one that comes while we wait: matrices may not be saved while they change."""
+        interrupt: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self._stop.set()
+                for worker in workers:
+                    if worker.ident is not None:
+                        worker.join()
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def _work(self) -> None:
         try:
