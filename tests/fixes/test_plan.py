@@ -138,6 +138,8 @@ def small_jobs(draw):
 @settings(max_examples=60, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(small_jobs())
 def test_no_other_choice_is_better_by_more_than_a_twentieth(case):
+    """On sixty fixed cases. It is no law yet: the search is greedy, and among a
+    thousand random cases there is one where it misses `steps-per-execution`."""
     truth = model_of(case)
     found = plan(case, truth)
     assert truth(found.edits) <= 1.05 * best_of_all(case)
