@@ -364,6 +364,31 @@ JOBS = {
     "    for x, y in ds.batch(8):\n"
     "        model.train_on_batch(x, y)\n"
     'told("w", model)\n',
+    "numbered batches": """\
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        made = pictures[8 * i : 8 * i + 8]
+        for _ in range(20):
+            made = np.sin(made @ pictures[i] * np.float32(0.1) + made)
+        return made[:, :40, :40], labels[8 * i : 8 * i + 8]
+
+told("w", model, model.fit(Batches(), epochs=6, verbose=0))
+""",
+    "a generator of batches": """\
+def batches():
+    for i in range(8):
+        made = pictures[8 * i : 8 * i + 8]
+        for _ in range(20):
+            made = np.sin(made @ pictures[i] * np.float32(0.1) + made)
+        yield made[:, :40, :40], labels[8 * i : 8 * i + 8]
+
+spec = tf.TensorSpec((8, 40, 40)), tf.TensorSpec((8,), tf.int64)
+ds = tf.data.Dataset.from_generator(batches, output_signature=spec)
+told("w", model, model.fit(ds, epochs=6, verbose=0))
+""",
     "global seed without": "tf.random.set_seed(11)\n"
     "ds = ds.map(lambda x, y: (x + tf.random.normal([40, 40]), y))\n"
     + PLAIN

@@ -371,11 +371,9 @@ def test_the_dataset_that_was_given_goes_on_as_without():
 
 
 def test_a_source_that_can_be_read_once_comes_back_with_a_warning():
-    def once():
-        yield from range(5)
-
+    left = iter(range(5))
     data = tf.data.Dataset.from_generator(
-        once, output_signature=tf.TensorSpec([], tf.int32)
+        lambda: left, output_signature=tf.TensorSpec([], tf.int32)
     )
     with pytest.warns(UserWarning, match="leaves the dataset as it is"):
         assert feedline.tune(data, seconds=1) is data

@@ -6,7 +6,7 @@ dataset that the caller hands over. `bench` is that loop; `tuning.py` uses it to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -86,7 +86,7 @@ def bench(
             loop.strategy = strategy
         loop.steps_per_call = int(model.steps_per_execution)
         loop.eager = bool(model.run_eagerly)
-        _reads(loop, dataset, copy, pipeline.cardinality)
+        _reads(loop, copy, pipeline.cardinality)
         first = clock.now()
         try:
             loop.call(loop.live.iterator if loop.live else None)
@@ -96,13 +96,12 @@ def bench(
         yield loop
 
 
-def _reads(loop: CallLoop, dataset: Any, copy: Any, cardinality: int) -> None:
+def _reads(loop: CallLoop, copy: Any, cardinality: int) -> None:
     distributed = copy
     if loop.strategy is not None:
         distributed = loop.strategy.experimental_distribute_dataset(copy)
     loop.reads(distributed, iter(distributed))
     loop.source = copy
-    loop.again = copy is not dataset
     loop.steps_per_epoch = cardinality if cardinality > 0 else None
     loop.keep_to_its_passes()
 
@@ -117,13 +116,16 @@ def _reading(copy: Any, clock: SystemClock, where: Where | None) -> CallLoop:
     return loop
 
 
-def watched(loop: CallLoop, clock: SystemClock) -> Watch:
-    """What a watch would have seen of this model."""
+def watched(
+    loop: CallLoop, clock: SystemClock, lines: Mapping[Any, Where | None] | None = None
+) -> Watch:
+    """What a watch would have seen of this model. `lines` are those that made its
+    embedding layers, where they are known."""
     watch = Watch(clock, lambda _: None)
     if loop.model is not None:
         watch.updates[0] = _update(loop.model)
         for layer in _embeddings(loop.model):
-            watch.tables[layer] = None
+            watch.tables[layer] = (lines or {}).get(layer)
     return watch
 
 
@@ -132,7 +134,7 @@ def ended(error: BaseException) -> BaseException:
         return error.error
     return FeedlineError(
         "the dataset came to its end before it could be measured. Give a longer one, "
-        "or one that may be read again (not from_generator)"
+        "or one that may be read again (no generator that keeps a state)"
     )
 
 

@@ -203,6 +203,7 @@ class Runner(Examination):
             where=loop.where,
             facts=facts,
             used=stages_in_use(pipeline, list(self.watch.read_already)),
+            lines=self.watch.tables,
             say=self.say,
         )
         self.measuring_s += time.perf_counter() - began

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,15 +88,18 @@ def examine_and_cure(
     where: Where | None = None,
     facts: Callable[[CallLoop], None] = lambda _: None,
     used: frozenset[int] = frozenset(),
+    lines: Mapping[Any, Where | None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Tuning:
-    """`facts` may tell the copied loop what is known of the job's own."""
+    """`facts` may tell the copied loop what is known of the job's own; `lines` made
+    its embedding layers."""
     clock = SystemClock()
     pipeline = read(dataset)
     if not pipeline.rereadable:
         raise FeedlineError(
-            "this dataset may not be read twice (a generator, a pipe, a service), so "
-            "no experiment can be made with it; it is left as it is"
+            "this dataset may not be read twice (a generator that keeps a state, a "
+            "pipe, a service), so no experiment can be made with it; it is left as "
+            "it is"
         )
     with bench(model, dataset, clock, where) as loop:
         facts(loop)
@@ -107,7 +110,7 @@ def examine_and_cure(
 
         def experiment() -> Experiment[tuple[Job, Measurement, Cured]]:
             examiner = Examiner(
-                loop, watched(loop, clock), clock, _EXAMINING * seconds, say=say
+                loop, watched(loop, clock, lines), clock, _EXAMINING * seconds, say=say
             )
             job, measured = yield from examiner.examine()
             cured = yield from cure.search(job, measured)

@@ -10,7 +10,7 @@ from tests.verdicts import tier
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
-DEFAULT = frozenset({"embedding_large_vocabulary", "images_tfrecord"})
+DEFAULT = frozenset({"embedding_large_vocabulary"})
 
 
 @pytest.hookimpl(tryfirst=True)

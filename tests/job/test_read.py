@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 from tests.job.cases import (
@@ -223,7 +224,7 @@ def test_rereadable(files):
     assert not read(
         chosen(generated().map(lambda x: tf.cast(x[0], tf.int64)))
     ).rereadable
-    assert not read(generated().batch(1)).rereadable
+    assert read(generated().batch(1)).rereadable
     assert not read(numbers().flat_map(generated)).rereadable
     assert not read(tf.data.TextLineDataset(str(files / "pipe"))).rereadable
     assert not read(opaque).rereadable
@@ -319,6 +320,35 @@ def test_nothing_is_run():
     ran.clear()
     read(dataset)
     assert ran == []
+
+
+def test_which_generators_may_be_started_once_more():
+    rows, taken, counter = np.arange(9), [], tf.Variable(0)
+    left, shuffled = iter(range(9)), numbers().shuffle(9)
+
+    def anew():
+        for row in range(len(rows)):
+            yield rows[row] + 1
+
+    def noting():
+        taken.append(1)
+        yield 1
+
+    def counting():
+        yield counter.assign_add(1)
+
+    def of_a_dataset():
+        yield from shuffled
+
+    def again(function):
+        spec = tf.TensorSpec([], tf.int64)
+        return read(
+            tf.data.Dataset.from_generator(function, output_signature=spec)
+        ).rereadable
+
+    assert again(anew)
+    for other in (noting, counting, of_a_dataset, lambda: left):
+        assert not again(other)
 
 
 def test_no_seed_is_drawn():

@@ -16,7 +16,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
+from feedline import fixes
+from feedline.fixes.fix import Edit
 from feedline.job.pipeline import Pipeline
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
@@ -27,6 +30,8 @@ from feedline.job.workers.pool import Pool
 from feedline.job.workers.process import Channel
 from feedline.job.workers.pydataset import parallel_pydataset
 from feedline.job.workers.shape import purity, tensorflow_in
+from feedline.prove.proof import Same
+from feedline.prove.same import compare
 
 pytestmark = pytest.mark.tensorflow
 
@@ -466,6 +471,29 @@ def test_pydataset_is_the_same(shuffle):
     assert parallel.broken is None
     assert len(parallel) == parallel.num_batches == 12
     parallel.close()
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_what_keras_makes_of_a_pydataset_is_read_as_the_same(shuffle):
+    class Plain(Batches):
+        def __getitem__(self, index):
+            return self.rows[2 * index : 2 * index + 2], self.rows[index : index + 2]
+
+    pipeline = read(PyDatasetAdapter(Plain(), shuffle=shuffle).get_tf_dataset())
+    pipeline = pipeline.numbered()
+    (stage,) = pipeline.find("from_generator")
+    assert stage.rereadable
+    assert stage.random is shuffle
+    edit = Edit("worker-processes", stage.number, {"workers": 2})
+    after = fixes.apply(pipeline, [edit])
+    assert compare(pipeline, after) == Same(True, 24, 2, True)
+
+
+def test_keras_goes_on_with_workers_of_its_own():
+    pipeline = read(PyDatasetAdapter(Batches(workers=2)).get_tf_dataset()).numbered()
+    (stage,) = pipeline.find("from_generator")
+    with pytest.raises(CannotFix, match="of its own already"):
+        fixes.apply(pipeline, [Edit("worker-processes", stage.number, {"workers": 2})])
 
 
 def test_pydataset_in_processes():

@@ -273,6 +273,10 @@ def test_a_loop_inside_a_function(clock, length):
     assert isinstance(execute(loop, Run("device", 5))[0], CannotRun)
 
 
+def generated(generator):
+    return tf.data.Dataset.from_generator(generator, output_signature=tf.TensorSpec(()))
+
+
 @pytest.mark.parametrize(
     ("source", "options", "renewals"),
     [
@@ -281,16 +285,16 @@ def test_a_loop_inside_a_function(clock, length):
         ("generator", {}, 0),
         ("generator", {"epochs": 4}, 3),
         ("generator", {"epochs": 4, "passes": 4}, 0),
-        ("generator", {"again": True}, float("inf")),
+        ("numbers", {}, float("inf")),
     ],
 )
 def test_a_source_is_read_as_often_as_the_job_would(clock, source, options, renewals):
+    left = iter(range(3))
     dataset = {
-        "range": tf.data.Dataset.range(3),
-        "generator": tf.data.Dataset.from_generator(
-            lambda: iter(range(3)), output_signature=tf.TensorSpec(())
-        ),
-    }[source]
+        "range": lambda: tf.data.Dataset.range(3),
+        "generator": lambda: generated(lambda: left),
+        "numbers": lambda: generated(lambda: range(3)),
+    }[source]()
     loop = PythonLoop(None, clock)
     loop.reads(dataset, iter(dataset))
     for name, value in options.items():

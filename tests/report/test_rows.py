@@ -115,6 +115,14 @@ def test_a_cache_leaves_the_step_alone_and_pays_in_the_first_epoch():
     )
 
 
+def test_what_a_cache_of_the_scripts_own_spares_costs_nothing_later():
+    costs = [cost(0, "tfrecord", 40.0), cost(1, "cache", 1.0), cost(2, "batch", 3.0)]
+    rows = Stages(None, {0}).rows(costs)
+    assert [row.ms_per_step for row in rows] == [0.0, 1.0, 3.0]
+    assert [row.first_ms_per_step for row in rows] == [40.0, None, None]
+    assert [row.share for row in rows] == [0.0, 0.25, 0.75]
+
+
 def test_a_fix_of_the_step_makes_it_shorter():
     sparse = Proposal(Edit("row-sparse-embedding"), "numeric", step_ms=5.0)
     made = after(cured(sparse, after_ms=8.0), MEASURED, Stages(None))

@@ -10,14 +10,7 @@ from tests.verdicts import tier
 
 HERE = Path(__file__).resolve().parent
 JOBS = HERE / "jobs"
-DEFAULT = frozenset(
-    {
-        "serial_map",
-        "serial_map_cured",
-        "dense_embedding_update",
-        "healthy_fit",
-    }
-)
+DEFAULT = frozenset({"serial_map", "serial_map_cured", "healthy_fit"})
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -61,13 +61,15 @@ def _cached(job: Job, stage: Stage) -> bool:
 def steady(job: Job, measured: Measurement) -> Measurement:
     """The measurement from the second epoch on: what is cached costs nothing.
     Stages are timed on a copy of the pipeline, whose cache may still be filling."""
+    later = spared(job)
+    costs = [cost for cost in measured.stages if cost.index in later]
+    return replace(measured, stages=without(measured, costs)) if costs else measured
+
+
+def spared(job: Job) -> frozenset[int]:
+    """The places of the stages that a cache spares after the first epoch."""
     stages = list(job.pipeline.stages()) if job.pipeline else []
-    spared = [
-        cost
-        for cost in measured.stages
-        if 0 <= cost.index < len(stages) and _cached(job, stages[cost.index])
-    ]
-    return replace(measured, stages=without(measured, spared)) if spared else measured
+    return frozenset(i for i, stage in enumerate(stages) if _cached(job, stage))
 
 
 def is_python(stage: Stage) -> bool:

@@ -2,9 +2,9 @@
 
 The search predicts before it tries, tries in the order of what is expected, and
 keeps only what was measured faster. A change can help only together with
-another, so what did not help alone is tried once more all together. Trying is
-somebody else's business: `attempt` is an experiment that says how it went, and in
-tests a table of planted truths.
+another, so what is not expected to help alone, or did not, is tried once more
+together. Trying is somebody else's business: `attempt` is an experiment that says
+how it went, and in tests a table of planted truths.
 """
 
 from __future__ import annotations
@@ -89,11 +89,12 @@ def search(
     attempt: Attempt,
     time_left: Callable[[], float],
 ) -> Experiment[Plan]:
-    """Try one proposal after the other until none is expected to help; then those
-    that are expected to help together, and those that did not help alone."""
+    """Try one proposal after the other until none is expected to help by itself;
+    then what is left together, with what did not help alone."""
     trials: list[Trial] = []
     refused: list[Proposal] = []
     failed: set[str] = set()
+    joined_before: set[frozenset[str]] = set()
     step_ms = case.measured.step.ceiling.value
     while time_left() > 0:
         open_ = [
@@ -113,40 +114,32 @@ def search(
                 if outcome.gain is not None:  # it works, it just did not help
                     refused.append(best)
             continue
-        joined = _needed(case, step_ms, [each for _, each in open_], allowed)
+        left = [each for _, each in open_]
+        joined = _needed(case, step_ms, left, [], allowed)
         if joined is None:
+            joined = _needed(case, step_ms, left, refused, allowed)
+        if joined is None or joined.keys in joined_before:
             break
+        joined_before.add(joined.keys)
         outcome = yield from attempt(case.edits, joined.proposals)
-        for each in joined.proposals:
-            trials.append(Trial(each, joined.gain, outcome))
-            failed.add(_key(each))
+        _record(trials, joined, outcome)
+        failed |= joined.keys
         if outcome.kept:
             case, step_ms = joined.case, joined.step_ms
-    if len(refused) >= _FEWEST_TOGETHER and time_left() > 0:
-        case = yield from _together(case, step_ms, refused, allowed, trials, attempt)
+            refused = [each for each in refused if _key(each) not in joined.keys]
     return Plan(case.edits, tuple(trials))
 
 
-def _together(
-    case: Case,
-    step_ms: float,
-    refused: list[Proposal],
-    allowed: tuple[Grade, ...],
-    trials: list[Trial],
-    attempt: Attempt,
-) -> Experiment[Case]:
-    joined = _join(case, step_ms, refused, allowed)
-    if joined is None or joined.gain < _WORTH_TRYING:
-        return case
-    outcome = yield from attempt(case.edits, joined.proposals)
-    if not outcome.kept:
-        return case
+def _record(trials: list[Trial], joined: _Joined, outcome: Outcome) -> None:
+    """One trial for each proposal: of one that was refused alone, the last word is
+    the trial that kept it."""
+    places = {_key(trial.proposal): i for i, trial in enumerate(trials)}
     for proposal in joined.proposals:
-        place = next(
-            i for i, each in enumerate(trials) if each.proposal.edit == proposal.edit
-        )
-        trials[place] = Trial(proposal, joined.gain, outcome)
-    return joined.case
+        trial, place = Trial(proposal, joined.gain, outcome), places.get(_key(proposal))
+        if place is None:
+            trials.append(trial)
+        elif outcome.kept:
+            trials[place] = trial
 
 
 @dataclass(frozen=True)
@@ -157,6 +150,10 @@ class _Joined:
     case: Case
     step_ms: float
     gain: float
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(map(_key, self.proposals))
 
 
 def _join(
@@ -182,15 +179,20 @@ def _join(
 
 
 def _needed(
-    case: Case, step_ms: float, wanted: list[Proposal], allowed: tuple[Grade, ...]
+    case: Case,
+    step_ms: float,
+    left: list[Proposal],
+    refused: list[Proposal],
+    allowed: tuple[Grade, ...],
 ) -> _Joined | None:
     """Two parts that are equally slow hide each other: widening either alone gains
-    nothing. So where no proposal is expected to help by itself, all are looked at
-    together, and those taken out again without which it is as good."""
-    best = _join(case, step_ms, wanted, allowed)
+    nothing. So where no proposal is expected to help by itself, all that are left are
+    looked at together, and those taken out again without which it is as good. What
+    was refused alone stays in: of it the prediction was wrong."""
+    best = _join(case, step_ms, [*left, *refused], allowed)
     if best is None or best.gain < _WORTH_TRYING:
         return None
-    for proposal in wanted:
+    for proposal in left:
         fewer = [each for each in best.proposals if each.edit != proposal.edit]
         without = _join(case, step_ms, fewer, allowed)
         if without is not None and without.gain >= best.gain / _NO_LOSS:

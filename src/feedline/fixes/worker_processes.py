@@ -26,9 +26,11 @@ def propose(case: Case) -> Iterator[Proposal]:
         cost = case.cost(stage)
         if cost is None or stage.op not in ("map", "from_generator"):
             continue
-        if not is_python(stage) or stage.random or not case.movable(stage):
+        batches = _of_pydataset(stage)
+        draws = stage.random and not batches  # Keras draws the order of its batches
+        if not is_python(stage) or draws or not case.movable(stage):
             continue
-        workers = cores if stage.op == "map" else 1
+        workers = cores if stage.op == "map" or batches else 1
         wide = replace(cost, asynchronous=True, parallelism=workers)
         yield Proposal(
             Edit("worker-processes", stage.number, {"workers": workers}),
@@ -57,19 +59,30 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     return pipeline.swap(stage, replace(stage, args=args))
 
 
+def _of_pydataset(stage: Stage) -> bool:
+    """A generator cannot be divided; Keras' over a `PyDataset` can."""
+    if stage.op != "from_generator" or stage.handle is None:
+        return False
+    from feedline.job.datasets.generators import adapter_of
+
+    return adapter_of(stage.handle) is not None
+
+
 def _moved(stage: Stage, workers: int) -> Any:
     """The processes of one stage are started once, however often the edit is
     applied; they end with this one."""
     from feedline.job.workers.function import parallel_python_map
     from feedline.job.workers.generator import generator_ahead
+    from feedline.job.workers.pydataset import batches_ahead
 
     key = id(stage.handle.dataset)
     if key not in _MOVED:
-        made = (
-            generator_ahead(stage)
-            if stage.op == "from_generator"
-            else parallel_python_map(stage, workers)
-        )
+        if stage.op == "map":
+            made: Any = parallel_python_map(stage, workers)
+        elif _of_pydataset(stage):
+            made = batches_ahead(stage, workers)
+        else:
+            made = generator_ahead(stage)
         _MOVED[key] = (stage.handle.dataset, made)
     return _MOVED[key][1]
 

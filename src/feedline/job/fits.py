@@ -88,7 +88,6 @@ class Fits:
         loop.source = getattr(dataset, "_original_dataset", dataset)
         adapter = type(epoch_iterator.data_adapter).__name__
         loop.once = adapter == "GeneratorDataAdapter"
-        loop.again = adapter == "PyDatasetAdapter"
         batches = epoch_iterator.num_batches
         loop.steps_per_epoch = int(batches) if batches is not None else None
         loop.restarts = epoch_iterator.steps_per_epoch is None

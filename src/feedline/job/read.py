@@ -24,6 +24,7 @@ from feedline.job.datasets import graph
 from feedline.job.datasets.composites import recognise
 from feedline.job.datasets.found import OPAQUE, Found, unadapted
 from feedline.job.datasets.functions import describe
+from feedline.job.datasets.generators import adapter_of, starts_anew
 from feedline.job.datasets.options import to_dict
 from feedline.job.datasets.table import OPS
 from feedline.job.pipeline import Function, Pipeline, Stage, TensorSpec
@@ -116,7 +117,7 @@ def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
         where=getattr(found.dataset, "_feedline_where", None),
         random=_is_random(found) or any(f.random for f in functions),
         rereadable=_is_rereadable(found)
-        and not any("GeneratorDataset" in f.ops for f in functions),
+        and (found.op == "from_generator" or not any(map(_generates, functions))),
         inner=_inner(found.op, functions),
         handle=found,
     )
@@ -127,13 +128,22 @@ def _is_random(found: Found) -> bool:
         return bool(found.args["buffer_size"] != 1)
     if found.op in ("list_files", "make_csv_dataset"):
         return bool(found.args["shuffle"])
+    if found.op == "from_generator":  # Keras draws the order of a PyDataset's batches
+        return bool(getattr(adapter_of(found), "shuffle", False))
     return found.op in _RANDOM_OPS
+
+
+def _generates(function: Function) -> bool:
+    """Does it make a dataset of a generator, of which nothing is known here?"""
+    return "GeneratorDataset" in function.ops
 
 
 def _is_rereadable(found: Found) -> bool:
     """An unknown source may be anything; a known one may still read a pipe."""
     if found.op == OPAQUE:
         return bool(found.inputs)
+    if found.op == "from_generator":
+        return starts_anew(found)
     names = found.args.get("filenames") or found.args.get("file_pattern") or ()
     names = (names,) if isinstance(names, str) else names[:_MOST_FILES_LOOKED_AT]
     return OPS[found.op].rereadable and not any(_is_stream(name) for name in names)

@@ -54,6 +54,7 @@ class Examiner:
     def __post_init__(self) -> None:
         self.began = self.clock.now()
         self.unknown: list[str] = []
+        self.first_epoch = False
 
     def left(self) -> float:
         return max(0.0, self.seconds - (self.clock.now() - self.began))
@@ -101,6 +102,7 @@ class Examiner:
             files=files,
             what_if=found,
             trace_ms=step.tracing,
+            first_epoch=self.first_epoch,
             unknown=tuple(self.unknown),
             seconds=self.clock.now() - self.began,
         )
@@ -151,6 +153,7 @@ class Examiner:
         except (LoopEnded, CannotRun):
             return
         if len(live.starts) == before:
+            self.first_epoch = True
             self.unknown.append(
                 "the pipeline's cache was not full in time: this is the first epoch"
             )

@@ -6,6 +6,9 @@ already goes on undisturbed, and whatever fails costs the capture alone.
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +19,7 @@ from feedline.measure.trace.capture import Capture
 from feedline.measure.trace.examine import examine
 
 _LEAST, _MOST = 3, 10
+_CHATTER = re.compile(rb"\b(profiler_session|session_manager|save_profile)\.cc:\d+\]")
 
 
 def steps_for(step_ms: float, seconds: float) -> int:
@@ -41,8 +45,33 @@ def _profiling(folder: str) -> Iterator[None]:
 
     profiler = tf.profiler.experimental
     # The Python tracer would slow the step down; what Python does shows as gaps.
-    profiler.start(folder, profiler.ProfilerOptions(2, 0, 1))
+    with without_chatter():
+        profiler.start(folder, profiler.ProfilerOptions(2, 0, 1))
     try:
         yield
     finally:
-        profiler.stop()
+        with without_chatter():
+            profiler.stop()
+
+
+@contextmanager
+def without_chatter() -> Iterator[None]:
+    """The profiler logs what it does, and its level cannot be set once TensorFlow
+    runs. Inside, standard error is kept aside; what others wrote comes after it."""
+    try:
+        own = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    with tempfile.TemporaryFile() as aside:
+        os.dup2(aside.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(own, 2)
+            os.close(own)
+            aside.seek(0)
+            for line in aside:
+                if not _CHATTER.search(line):
+                    os.write(2, line)

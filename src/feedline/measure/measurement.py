@@ -226,7 +226,8 @@ class Measurement:
     """`what_if` maps an experiment on a changed copy of the job to the ms per
     step (`step:` names) or per batch of the input alone (`input:` names).
     `capture` is what a profiler saw of some steps; `only_observed`: all the rest
-    comes from it too, and no experiment was made."""
+    comes from it too, and no experiment was made. `first_epoch`: a cache of the
+    pipeline was not full yet."""
 
     machine: Machine
     step: StepTimes
@@ -240,5 +241,6 @@ class Measurement:
     trace_ms: float = 0.0
     capture: Capture | None = None
     only_observed: bool = False
+    first_epoch: bool = False
     unknown: tuple[str, ...] = ()
     seconds: float = 0.0

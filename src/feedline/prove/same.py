@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.job.rebuild import rebuild
+from feedline.job.snapshot import same_draws
 from feedline.prove.proof import Same
 
 _SEED = 20_260_117
@@ -56,9 +57,7 @@ def compare(
     seen = done = 0
     for epoch in range(epochs):
         bags: tuple[Counter[bytes], Counter[bytes]] = (Counter(), Counter())
-        one, two = _read(first), _read(second)
-        while True:
-            a, b = next(one, _END), next(two, _END)
+        for a, b in _side_by_side(first, second):
             if a is _END and b is _END:
                 done += 1
                 break
@@ -119,6 +118,19 @@ class Failed:
 
     kind: type
     text: str
+
+
+def _side_by_side(first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
+    """Their elements in pairs. What Python draws before the first one, as Keras does
+    the order of a `PyDataset`'s batches, both draw alike. The second begins: it may
+    start processes, which is best done while nothing else runs."""
+    one, two = _read(first), _read(second)
+    with same_draws():
+        b = next(two, _END)
+    a = next(one, _END)
+    while True:
+        yield a, b
+        a, b = next(one, _END), next(two, _END)
 
 
 def _read(dataset: Any) -> Iterator[Any]:

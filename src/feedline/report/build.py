@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from feedline.causes.finding import Finding
+from feedline.causes.look import spared
 from feedline.fixes.plan import Trial
 from feedline.job.job import Job
 from feedline.job.pipeline import Where
@@ -50,7 +51,7 @@ def make(
     bound, capture = measurement.step.bound, measurement.capture
     step = _step(measurement.step)
     run = _run(measurement.run, measurement.step, job)
-    stages = Stages(job.pipeline)
+    stages = Stages(job.pipeline, () if measurement.first_epoch else spared(job))
     label = ""
     if ranked and bound == "input":
         label = stages.label_of(ranked[0].where, measurement.stages)

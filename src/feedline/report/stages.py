@@ -3,7 +3,7 @@ and which rows feed it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from feedline.causes.look import is_python
@@ -14,9 +14,11 @@ from feedline.report.tidy import tidy
 
 
 class Stages:
-    """The stages of one pipeline as the user wrote it; None: it is not known."""
+    """The stages of one pipeline as the user wrote it; None: it is not known. Those at
+    the places `spared` run in the first epoch alone: a cache keeps what they give."""
 
-    def __init__(self, pipeline: Pipeline | None) -> None:
+    def __init__(self, pipeline: Pipeline | None, spared: Collection[int] = ()) -> None:
+        self._spared = frozenset(spared)
         self._stages = list(pipeline.stages()) if pipeline is not None else []
         self._index = {id(stage): index for index, stage in enumerate(self._stages)}
 
@@ -25,15 +27,26 @@ class Stages:
     ) -> tuple[StageRow, ...]:
         """One row for each cost, in order. `first` are the costs in the first epoch,
         where a cache spares some of them later."""
-        before = {(c.index, c.name): c.ms_per_batch for c in first}
+        before = {(c.index, c.name): c.ms_per_batch for c in (*costs, *first)}
         rows = []
-        for place, cost in enumerate(costs):
+        for place, cost in enumerate(self._lasting(costs)):
             at_first = before.get((cost.index, cost.name), cost.ms_per_batch)
             row = self._row(cost, self._inputs(place, costs))
             if at_first != cost.ms_per_batch:
                 row = replace(row, first_ms_per_step=tidy(at_first))
             rows.append(row)
         return tuple(rows)
+
+    def _lasting(self, costs: Sequence[StageCost]) -> Sequence[StageCost]:
+        """From the second epoch on, with shares that add up."""
+        if not any(cost.index in self._spared for cost in costs):
+            return costs
+        later = [
+            replace(cost, ms_per_batch=0.0) if cost.index in self._spared else cost
+            for cost in costs
+        ]
+        total = sum(cost.ms_per_batch for cost in later) or 1.0
+        return [replace(cost, share=cost.ms_per_batch / total) for cost in later]
 
     def label_of(self, where: Where | None, costs: Sequence[StageCost]) -> str:
         """The dearest stage made on that line: several may stand on one."""

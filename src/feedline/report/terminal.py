@@ -232,6 +232,18 @@ def _stages(page: Page, report: Report) -> Iterator[Text]:
             f"{_columns(figures, widths)}"
         )
         yield Text(row, "bold" if stage.share >= 0.5 else "")
+    yield from _first_epoch(page, report)
+
+
+def _first_epoch(page: Page, report: Report) -> Iterator[Text]:
+    """What a cache of the script's own spares, and what that costs once."""
+    once = [stage.first_ms_per_step or 0.0 for stage in report.stages]
+    if any(once):
+        text = (
+            "A cache spares what is before it from the second epoch on; in the first "
+            f"it takes {ms(sum(once))} per step."
+        )
+        yield from page.wrap(text, first="  ", indent="  ")
 
 
 _HEAD = ("ms per step", "share", "threads", "element")

@@ -70,7 +70,7 @@ _SOURCES = (
         build=make.static("from_tensor_slices"),
     ),
     Op("from_list", ("_ListDataset",), build=make.impossible),
-    Op("from_generator", build=make.static("from_generator"), rereadable=False),
+    Op("from_generator", build=make.static("from_generator")),
     Op(
         "range",
         ("_RangeDataset",),

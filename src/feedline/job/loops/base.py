@@ -58,7 +58,7 @@ class Loop:
         self.idle = False  # enough of it has been seen
         self.passes = 0
         self.batches = 0  # in this pass
-        self.once = self.again = False  # Keras knows of its own sources
+        self.once = False  # a generator given to fit
         self.steps = 0
         self.began: float | None = None
         self.warm_at: float | None = None
@@ -104,7 +104,7 @@ class Loop:
             return
         if self.once:
             self.live.renewals = 0
-        elif not (self.again or self.rereadable()):
+        elif not self.rereadable():
             self.live.renewals = max(0, (self.epochs or 1) - self.passes)
 
     def rereadable(self) -> bool:

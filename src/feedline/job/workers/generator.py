@@ -30,7 +30,7 @@ from feedline.job.workers.process import (
 )
 from feedline.job.workers.shape import Purity, bound_to_here, purity, tensorflow_in
 
-PATIENCE_S = 600.0
+PATIENCE_S = 60.0
 LINES = 4
 _LINE_BYTES = 64 * 2**20
 _PARCEL_BYTES = 512 * 2**10

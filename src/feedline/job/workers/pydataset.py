@@ -18,8 +18,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
+from feedline.job.datasets.generators import adapter_of, generator_of
+from feedline.job.pipeline import Stage
 from feedline.job.store.errors import CannotFix
 from feedline.job.workers.pool import LINES, PATIENCE_S, Pool
 from feedline.job.workers.shape import Purity, bound_to_here, purity, tensorflow_in
@@ -27,6 +30,35 @@ from feedline.job.workers.shape import Purity, bound_to_here, purity, tensorflow
 _PEEKED = 2  # Keras looks at so many batches to learn their types
 _NOT_MADE = object()
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class BatchesAhead:
+    """`adapter` is Keras' own, over the processes; `stage()` reads through it."""
+
+    adapter: Any
+    purity: Purity
+    old: Stage
+
+    def stage(self) -> Stage:
+        found = self.old.handle
+        args = {
+            "func": generator_of(found).__func__.__get__(self.adapter),
+            "output_signature": found.dataset.element_spec,
+        }
+        return replace(self.old, args=args, handle=None)
+
+
+def batches_ahead(stage: Stage, workers: int) -> BatchesAhead:
+    """The stage that Keras made of a `PyDataset`, its batches made in processes.
+    Keras goes on to draw their order, and to tell the script's own object where an
+    epoch begins and ends. Raises CannotFix where that cannot be the same."""
+    adapter = adapter_of(stage.handle)
+    if adapter.enqueuer is not None:
+        raise CannotFix("Keras reads the PyDataset with workers of its own already")
+    parallel = parallel_pydataset(adapter.py_dataset, workers)
+    copy = type(adapter)(parallel, adapter.class_weight, adapter.shuffle)
+    return BatchesAhead(copy, parallel.purity, stage)
 
 
 def parallel_pydataset(

@@ -229,7 +229,7 @@ class _Look:
         elif inspect.isroutine(value) or callable(value):
             if _draws(value):
                 self.seen.append(f"{how}, which draws random numbers")
-            elif _is_user(value):
+            elif is_user(value):
                 yield value
             else:
                 self._opaque(value, how)
@@ -300,7 +300,8 @@ def _is_connection(value: Any) -> bool:
     )
 
 
-def _is_user(value: Any) -> bool:
+def is_user(value: Any) -> bool:
+    """Is it Python that the user wrote, and not a library's?"""
     code = getattr(unwrapped(getattr(value, "__func__", value)), "__code__", None)
     if code is None:
         call = inspect.getattr_static(type(value), "__call__", None)

@@ -84,6 +84,8 @@ def _how(row: StageRow) -> list[str]:
         told.append("works ahead")
     if row.added:
         told.append("added by TensorFlow")
+    if row.first_ms_per_step is not None and row.ms_per_step == 0:
+        told.append(f"{ms(row.first_ms_per_step)} in the first epoch, then cached")
     if math.isfinite(row.busy) and row.busy < 0.9 and row.ms_per_step > 0:
         told.append(f"waits {100 * (1 - row.busy):.0f} % of its time")
     return told
@@ -130,7 +132,8 @@ def _after(report: Report) -> dict[_Key, str]:
         if (was := before.get(key)) is None:
             continue
         changes = []
-        if row.first_ms_per_step is not None and row.ms_per_step == 0:
+        cached = row.first_ms_per_step is not None
+        if cached and was.ms_per_step > row.ms_per_step == 0:
             changes.append("spared by a cache after the first epoch")
         elif _known(row) and abs(row.ms_per_step - was.ms_per_step) > 1e-9:
             changes.append(f"{ms(row.ms_per_step)} expected")
