@@ -29,7 +29,7 @@ from feedline.job.workers.generator import generator_ahead
 from feedline.job.workers.pool import Pool
 from feedline.job.workers.process import Channel
 from feedline.job.workers.pydataset import parallel_pydataset
-from feedline.job.workers.shape import purity, tensorflow_in
+from feedline.job.workers.shape import Purity, purity, tensorflow_in
 from feedline.prove.proof import Same
 from feedline.prove.same import compare
 
@@ -319,6 +319,63 @@ def test_purity():
         hint = purity(unknown)
         assert hint.pure is None
         assert hint.reasons
+
+
+def test_what_a_function_makes_itself_it_may_change():
+    kept, rows = np.zeros(9), [[1, 2], [3]]
+
+    def fills(x):
+        out = np.zeros((2, 9), np.float32)
+        for i, row in enumerate(rows):
+            for n in row:
+                out[i, n] += 1.0
+        return out + x
+
+    def collects(x):
+        made = []
+        made.append(x)
+        made += rows[0]
+        return np.stack(made)
+
+    def opens(x):
+        with open(os.path.join("folder", str(x)), "rb") as file:
+            return np.frombuffer(file.read(), np.uint8)
+
+    def an_argument(x):
+        x[0] = 1
+        return x + kept
+
+    def another_name(x):
+        out = np.zeros(3)
+        out = kept
+        out[0] = x
+        return out
+
+    def one_of_its_items(x):
+        made = [kept]
+        made[0][1] = x
+        return made
+
+    def by_a_loop(x):
+        for row in rows:
+            row.append(x)
+        return x
+
+    def writes(x):
+        with open("log", "a") as file:
+            file.write(str(x))
+        return x
+
+    def of_others(x):
+        for a in kept.copy(), rows:
+            rows[0][0] = a
+        return x
+
+    for clean in (fills, collects, opens):
+        assert purity(clean) == Purity(True)
+    unclean = (an_argument, another_name, one_of_its_items, by_a_loop, writes)
+    for doubtful in (*unclean, of_others):
+        assert purity(doubtful).pure is not True
 
 
 # from_generator

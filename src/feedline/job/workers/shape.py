@@ -1,7 +1,8 @@
 """What a Python function can be seen to use: is it pure, is it TensorFlow's?
 
 Nothing is run. The compiled code of the function, and of the user's functions
-that it calls, is looked through for what it stores and for the names it uses. A
+that it calls, is looked through for what it stores and for the names it uses; what
+it makes for itself it may change (`own.py`). Files count as part of the data. A
 function that keeps state gives other elements in several processes than in one;
 that is `pure=False` where it can be seen, and `pure=None` where it cannot be
 ruled out. Whether to take the risk is for the caller.
@@ -23,6 +24,7 @@ from typing import Any
 
 from feedline.job.datasets.functions import closure, unwrapped
 from feedline.job.source import is_library
+from feedline.job.workers.own import changes_only_its_own, opens_to_read
 
 _MOST_FUNCTIONS = 200
 _TENSORFLOW = ("tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_io")
@@ -33,6 +35,12 @@ _CALCULATING = {
     *("collections", "string", "json", "base64", "zlib", "hashlib", "binascii"),
     *("statistics", "bisect", "heapq", "unicodedata", "builtins", "_operator", "copy"),
     *("textwrap", "html", "decimal", "fractions", "ml_dtypes", "_struct", "_json"),
+    *("posixpath", "ntpath", "genericpath"),
+}
+# Functions of libraries that keep state elsewhere, which look at files and images.
+_LOOKING = {
+    *("PIL.Image.open", "PIL.Image.fromarray"),
+    *("cv2.imread", "cv2.imdecode", "cv2.resize", "cv2.cvtColor"),
 }
 _IMPURE_BUILTINS = {"input", "exec", "eval", "globals", "setattr", "delattr", "next"}
 _UNCERTAIN_BUILTINS = {"open", "vars", "locals", "__import__", "getattr", "iter"}
@@ -140,6 +148,7 @@ class _Look:
         translated = "__autograph_generated_file" in code.co_filename
         chain: Any = None
         held: list[str] = []  # what is not its own and could be written into
+        changing: list[str] = []
         written = False
         for step in dis.get_instructions(code):
             name = step.argval if isinstance(step.argval, str) else ""
@@ -157,7 +166,7 @@ class _Look:
                     self.seen.append(f"{at} changes an item of what is not its own")
             elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
                 if name in _CHANGING:
-                    self.doubts.append(f"{at} calls .{name}(), which may change things")
+                    changing.append(f"{at} calls .{name}(), which may change things")
                 if inspect.ismodule(chain):
                     chain = getattr(chain, name, None)
                     yield from self._value(f"{at} uses .{name}", chain)
@@ -177,6 +186,9 @@ class _Look:
                 value = inside.get(
                     name, around.get(name, getattr(builtins, name, None))
                 )
+                if value is open and opens_to_read(func):
+                    chain = None
+                    continue
                 chain = value
                 if not isinstance(value, _FIXED) and not inspect.ismodule(value):
                     held.append(name)
@@ -200,7 +212,9 @@ class _Look:
         if written and held:
             # `n[0] += 1`: whether the item written is of `n` or of an own list
             # cannot be told from the instructions.
-            self.doubts.append(f"{at} sets items and has {', '.join(held)} at hand")
+            changing.append(f"{at} sets items and has {', '.join(held)} at hand")
+        if changing and not changes_only_its_own(func, _CHANGING):
+            self.doubts += changing
 
     def _value(self, how: str, value: Any) -> Iterator[Any]:
         """Something that the function has at hand."""
@@ -271,6 +285,8 @@ def _calculates(value: Any) -> bool:
     owner = getattr(value, "__self__", None)
     if inspect.ismodule(owner):
         value = owner
+    if f"{_module(value)}.{getattr(value, '__name__', '')}" in _LOOKING:
+        return True
     return _module(value).partition(".")[0] in _CALCULATING
 
 

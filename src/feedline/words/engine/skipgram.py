@@ -27,7 +27,7 @@ from feedline.words.engine.draws import (
     step,
 )
 from feedline.words.engine.simd import TILE, WIDTH
-from feedline.words.engine.tile import fetch_rows, pair
+from feedline.words.engine.tile import borrow, fetch_rows, give_back, half, pair
 
 AHEAD = 2  # tiles between asking for rows and using them
 PLANNED = 320  # pairs drawn before their arithmetic
@@ -146,13 +146,18 @@ def with_tree(
 ) -> Any:
     """One block, hierarchical softmax: the target is the path to the centre.
 
-    `signs` has room for `longest` tiles and, after them, one of nothing.
+    `signs` has room for `longest` tiles and, after them, one of nothing. Every path
+    begins at the root, so threads that write to those rows at once wait for each
+    other's caches: the first tile is worked on in a copy, once for each centre.
     """
     no_input = x.size - stride
     no_output = y.size - stride
     nothing = longest * 2 * WIDTH
     kept = np.empty(SENTENCE, np.int64)
     rows = np.empty(longest * TILE, np.int64)
+    near = np.zeros(TILE * stride, np.float32)
+    before = np.zeros(TILE * stride, np.float32)
+    nearest = np.arange(TILE) * stride
     at = examples = words = 0
     while at < tokens.size:
         now = np.float32(max(floor, rate - slope * at))
@@ -177,6 +182,10 @@ def with_tree(
                 stride,
                 no_output,
             )
+            # The last tile may be mostly empty: then half of one will do.
+            end = (offsets[kept[centre] + 1] - offsets[kept[centre]]) % TILE
+            whole = tiles - 1 if tiles > 1 and 0 < end <= TILE // 2 else tiles
+            borrow(y, rows, near, before, stride, depth)
             place = left
             while rest > 0:
                 place += place == centre
@@ -186,7 +195,21 @@ def with_tree(
                 second = kept[place] * stride if rest > 1 else no_input
                 place += 1
                 rest -= 2
-                for t in range(tiles):
+                pair(
+                    x,
+                    first,
+                    second,
+                    near,
+                    nearest,
+                    0,
+                    depth,
+                    signs,
+                    0,
+                    0 if second != no_input else nothing,
+                    now,
+                    tally,
+                )
+                for t in range(1, whole):
                     sign = t * 2 * WIDTH
                     other = sign if second != no_input else nothing
                     pair(
@@ -203,4 +226,22 @@ def with_tree(
                         now,
                         tally,
                     )
+                if whole < tiles:
+                    sign = whole * 2 * WIDTH
+                    other = sign if second != no_input else nothing
+                    half(
+                        x,
+                        first,
+                        second,
+                        y,
+                        rows,
+                        whole * TILE,
+                        depth,
+                        signs,
+                        sign,
+                        other,
+                        now,
+                        tally,
+                    )
+            give_back(y, rows, near, before, stride, depth)
     return examples, words

@@ -86,6 +86,27 @@ def fetch_rows(matrix: Any, rows: Any, start: Any, stop: Any, depth: Any) -> Non
 
 
 @njit(nogil=True, cache=True)
+def borrow(y: Any, rows: Any, near: Any, before: Any, stride: Any, depth: Any) -> None:
+    """Copy the rows of the first tile to `near`, and to `before`, to be compared."""
+    for i in range(TILE):
+        for d in range(0, depth, WIDTH):
+            w = load(y, rows[i] + d)
+            store(near, i * stride + d, w)
+            store(before, i * stride + d, w)
+
+
+@njit(nogil=True, cache=True)
+def give_back(
+    y: Any, rows: Any, near: Any, before: Any, stride: Any, depth: Any
+) -> None:
+    """Add to the rows what has changed in their copies."""
+    for i in range(TILE):
+        for d in range(0, depth, WIDTH):
+            change = load(near, i * stride + d) - load(before, i * stride + d)
+            store(y, rows[i] + d, load(y, rows[i] + d) + change)
+
+
+@njit(nogil=True, cache=True)
 def pair(
     x: Any,
     a: Any,
@@ -170,6 +191,72 @@ def pair(
         store(y, y5 + d, fma(a5, u, fma(b5, v, w)))
         store(x, a + d, u + ea)
         # Loaded once more: where a and b are one word, a's step must not be lost.
+        store(x, b + d, load(x, b + d) + eb)
+
+
+@njit(nogil=True, cache=True)
+def half(
+    x: Any,
+    a: Any,
+    b: Any,
+    y: Any,
+    rows: Any,
+    at: Any,
+    depth: Any,
+    signs: Any,
+    sign_a: Any,
+    sign_b: Any,
+    rate: Any,
+    tally: Any,
+) -> None:
+    """As `pair`, against three rows of `y`: for the end of a path, where the other
+    three would stand for nothing."""
+    y0, y1, y2 = rows[at], rows[at + 1], rows[at + 2]
+    zero = splat(0.0)
+    a0 = a1 = a2 = b0 = b1 = b2 = zero
+    for d in range(0, depth, WIDTH):
+        u = load(x, a + d)
+        v = load(x, b + d)
+        w = load(y, y0 + d)
+        a0 = fma(u, w, a0)
+        b0 = fma(v, w, b0)
+        w = load(y, y1 + d)
+        a1 = fma(u, w, a1)
+        b1 = fma(v, w, b1)
+        w = load(y, y2 + d)
+        a2 = fma(u, w, a2)
+        b2 = fma(v, w, b2)
+    sa = load(signs, sign_a)
+    sb = load(signs, sign_b)
+    dots = sums(a0, a1, a2, zero, zero, zero)
+    pa = sigmoid(fma(dots, sa, load(signs, sign_a + WIDTH)))
+    dots = sums(b0, b1, b2, zero, zero, zero)
+    pb = sigmoid(fma(dots, sb, load(signs, sign_b + WIDTH)))
+    product = load(tally, 0) * (pa * pb)
+    store(tally, WIDTH, load(tally, WIDTH) + exponent(product))
+    store(tally, 0, mantissa(product))
+    one = splat(1.0)
+    ga = (one - pa) * sa * splat(rate)
+    gb = (one - pb) * sb * splat(rate)
+    a0, a1, a2 = lane(ga, 0), lane(ga, 1), lane(ga, 2)
+    b0, b1, b2 = lane(gb, 0), lane(gb, 1), lane(gb, 2)
+    for d in range(0, depth, WIDTH):
+        u = load(x, a + d)
+        v = load(x, b + d)
+        w = load(y, y0 + d)
+        ea = a0 * w
+        eb = b0 * w
+        store(y, y0 + d, fma(a0, u, fma(b0, v, w)))
+        w = load(y, y1 + d)
+        ea = fma(a1, w, ea)
+        eb = fma(b1, w, eb)
+        store(y, y1 + d, fma(a1, u, fma(b1, v, w)))
+        w = load(y, y2 + d)
+        ea = fma(a2, w, ea)
+        eb = fma(b2, w, eb)
+        store(y, y2 + d, fma(a2, u, fma(b2, v, w)))
+        store(x, a + d, u + ea)
+        # Loaded once more, as in `pair`.
         store(x, b + d, load(x, b + d) + eb)
 
 
