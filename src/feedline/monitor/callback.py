@@ -31,7 +31,7 @@ from feedline.report.text import printable
 log = logging.getLogger(__name__)
 
 EVERY_S = 5.0
-_BUDGET = 0.003
+_BUDGET = 0.001
 _FIRST_CALLS = 3
 _DOZEN = 12
 _LATEST_S = 0.25
