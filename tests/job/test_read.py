@@ -337,6 +337,11 @@ def test_which_generators_may_be_started_once_more():
     def counting():
         yield counter.assign_add(1)
 
+    def from_a_file():
+        with open("perhaps a pipe") as file:
+            for line in file:
+                yield int(line)
+
     def of_a_dataset():
         yield from shuffled
 
@@ -347,7 +352,7 @@ def test_which_generators_may_be_started_once_more():
         ).rereadable
 
     assert again(anew)
-    for other in (noting, counting, of_a_dataset, lambda: left):
+    for other in (noting, counting, from_a_file, of_a_dataset, lambda: left):
         assert not again(other)
 
 

@@ -22,7 +22,7 @@ def starts_anew(found: Found) -> bool:
     """Does each call give the same elements and take none from the job? So it is
     with the numbered batches of a `PyDataset`, and where the code of the user's
     function shows that it keeps no state, nor uses TensorFlow, whose datasets and
-    variables do."""
+    variables do, nor opens files, which may be pipes."""
     from feedline.job.workers.shape import is_user, purity, tensorflow_in
 
     generator = generator_of(found)
@@ -30,4 +30,5 @@ def starts_anew(found: Found) -> bool:
         return True
     if not is_user(generator) or tensorflow_in(generator) is not None:
         return False
-    return purity(generator).pure is True
+    found_out = purity(generator)
+    return found_out.pure is True and not found_out.opens

@@ -63,10 +63,12 @@ _FIXED = (
 @dataclass(frozen=True)
 class Purity:
     """`pure`: True where all that the function uses is known to keep no state,
-    False where it is seen to keep some, None where nobody can tell."""
+    False where it is seen to keep some, None where nobody can tell. `opens`: it
+    opens files, and one of them may be a pipe."""
 
     pure: bool | None
     reasons: tuple[str, ...] = ()
+    opens: bool = False
 
 
 def purity(func: Callable[..., Any]) -> Purity:
@@ -74,10 +76,10 @@ def purity(func: Callable[..., Any]) -> Purity:
     look = _Look()
     look.at(func)
     if look.seen:
-        return Purity(False, tuple(dict.fromkeys(look.seen)))
+        return Purity(False, tuple(dict.fromkeys(look.seen)), look.opens)
     if look.doubts:
-        return Purity(None, tuple(dict.fromkeys(look.doubts)))
-    return Purity(True)
+        return Purity(None, tuple(dict.fromkeys(look.doubts)), look.opens)
+    return Purity(True, opens=look.opens)
 
 
 def tensorflow_in(func: Callable[..., Any]) -> str | None:
@@ -101,6 +103,7 @@ class _Look:
         self.doubts: list[str] = []
         self.tensorflow: list[str] = []
         self.bound: list[str] = []
+        self.opens = False
         self._done: set[int] = set()
 
     def at(self, func: Any) -> None:
@@ -186,6 +189,7 @@ class _Look:
                 value = inside.get(
                     name, around.get(name, getattr(builtins, name, None))
                 )
+                self.opens |= value is open
                 if value is open and opens_to_read(func):
                     chain = None
                     continue
