@@ -121,6 +121,8 @@ def test_what_a_cache_of_the_scripts_own_spares_costs_nothing_later():
     assert [row.ms_per_step for row in rows] == [0.0, 1.0, 3.0]
     assert [row.first_ms_per_step for row in rows] == [40.0, None, None]
     assert [row.share for row in rows] == [0.0, 0.25, 0.75]
+    added = [cost(-1, "prefetch", ms, injected=True) for ms in (1.0, 2.0)]
+    assert all(row.first_ms_per_step is None for row in Stages(None).rows(added))
 
 
 def test_a_fix_of_the_step_makes_it_shorter():

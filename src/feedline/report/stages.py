@@ -27,12 +27,13 @@ class Stages:
     ) -> tuple[StageRow, ...]:
         """One row for each cost, in order. `first` are the costs in the first epoch,
         where a cache spares some of them later."""
-        before = {(c.index, c.name): c.ms_per_batch for c in (*costs, *first)}
+        before = {(c.index, c.name): c.ms_per_batch for c in first}
         rows = []
-        for place, cost in enumerate(self._lasting(costs)):
+        for place, lasting in enumerate(self._lasting(costs)):
+            cost = costs[place]
             at_first = before.get((cost.index, cost.name), cost.ms_per_batch)
-            row = self._row(cost, self._inputs(place, costs))
-            if at_first != cost.ms_per_batch:
+            row = self._row(lasting, self._inputs(place, costs))
+            if at_first != lasting.ms_per_batch:
                 row = replace(row, first_ms_per_step=tidy(at_first))
             rows.append(row)
         return tuple(rows)
