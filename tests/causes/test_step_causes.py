@@ -218,3 +218,5 @@ def test_what_is_lost_in_the_noise_is_not_told():
     softmax = SoftmaxCost("dense", 50_000, 3.0, 0.5)
     assert step_bound(softmax=softmax).names() == ["full-softmax"]
     assert step_bound(softmax=softmax, step=wide).names() == []
+    seen = step_bound(softmax=softmax, step=wide, only_observed=True)
+    assert seen.names() == ["full-softmax"]  # a part of the very steps that differ

@@ -113,8 +113,11 @@ def _capped(findings: list[Finding]) -> list[Finding]:
 
 
 def _noise(measured: Measurement) -> float:
+    """In a capture a cost is a part of the very steps that were seen: that they
+    differ takes nothing from it."""
     observed = measured.step.observed
-    return max(0.02 * observed.value, (observed.high - observed.low) / 2)
+    spread = 0.0 if measured.only_observed else (observed.high - observed.low) / 2
+    return max(0.02 * observed.value, spread)
 
 
 def _detect(cause: Cause, job: Job, measured: Measurement) -> list[Finding]:
