@@ -105,6 +105,36 @@ LOOP = (
     told("weights", model)
     """,
 )
+EAGER = (
+    HEAD,
+    MODEL,
+    """\
+    pictures, labels = np.tile(pictures, (8, 1, 1)), np.tile(labels, 8)
+    ds = tf.data.Dataset.from_tensor_slices((pictures[:, :40, :40], labels))
+    ds = ds.shuffle(2000, seed=2).batch(8)
+    optimizer = keras.optimizers.Adam()
+    seen = keras.metrics.Mean()
+
+    def loss_of(x, y):
+        error = model(x, training=True) - tf.one_hot(y, 10)
+        return scale * tf.reduce_mean(error**2)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(x, y)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        seen.update_state(loss)
+        return loss
+
+    for epoch in range(5):
+        scale = 1.0 if epoch < 3 else 0.5
+        for number, (x, y) in enumerate(ds):
+            loss = step(x, y)
+        print("epoch", epoch, float(loss), float(seen.result()))
+    told("weights", model)
+    """,
+)
 PLAIN = "ds = ds.shuffle(64).batch(8)\n"
 FIT = PLAIN + 'told("weights", model, model.fit(ds, epochs=4, verbose=0))\n'
 
@@ -140,10 +170,10 @@ def same_as_python(place, *options, **more):
     return done
 
 
-def rehearsed(place, *options):
+def rehearsed(place, *options, **more):
     """A loop of the script's own is found while it runs: what it had printed by then
     comes first, then all of the run that counts."""
-    plain, done = place.python(), run(place, *options)
+    plain, done = place.python(), run(place, *options, **more)
     assert "starting the script again from clean" in done.stderr
     assert done.returncode == plain.returncode == 0
     assert done.stdout.endswith(plain.stdout), done.stderr
@@ -189,9 +219,16 @@ def test_a_job_with_everything_then_with_its_plan(place):
     assert (place.root / "p.json").read_text() == kept
 
 
-def test_a_loop_of_the_scripts_own_is_rehearsed(place):
-    place.write("EPOCHS = 25\n", *LOOP)
-    rehearsed(place)
+def test_a_loop_of_the_scripts_own_is_rehearsed_and_its_step_compiled(place):
+    place.write(*EAGER)
+    _, done = rehearsed(place, "--json", "r.json", "--patch", "p.diff")
+    report = load_report(place.root / "r.json")
+    assert [row.fix for row in report.fixes if row.applied] == ["compile-step"]
+    assert report.after is not None
+    assert report.after.speedup > 1
+    # In its fourth epoch the script changes a number, which a graph would not see.
+    assert "the step runs from Python again" in done.stderr
+    assert not (place.root / "p.diff").exists()
 
 
 BROKEN = """\
@@ -271,6 +308,47 @@ def test_live_a_fit_shows_how_it_goes_and_stays_the_same(place):
     assert len(lines) == 3
     assert lines[0].startswith("feedline  epoch 1:")
     assert all(len(line) <= 80 for line in lines)
+
+
+INLINE = """\
+    optimizer = keras.optimizers.Adam()
+    seen = keras.metrics.Mean()
+    ds = tf.data.Dataset.from_tensor_slices((pictures[:, :40, :40], labels))
+    ds = ds.shuffle(64, seed=2).repeat(10).batch(8)
+
+    def main():
+        losses = []
+        for epoch in range(4):
+            for number, (x, y) in enumerate(ds):
+                with tf.GradientTape() as tape:
+                    error = model(x, training=True) - tf.one_hot(y, 10)
+                    loss = tf.reduce_mean(error**2)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+                seen.update_state(loss)
+                losses.append(float(loss))
+            print(epoch, number, losses[-1], float(seen.result()))
+        return losses
+
+    print(sum(main()))
+    told("weights", model)
+    """
+
+
+@slow
+def test_a_step_in_the_loop_itself_is_compiled(place):
+    place.write(HEAD, MODEL, INLINE)
+    _, done = rehearsed(place, "--json", "r.json", "--patch", "p.diff", seconds="12")
+    report = load_report(place.root / "r.json")
+    assert "compile-step" in [row.fix for row in report.fixes if row.applied]
+    assert "runs from Python again" not in done.stderr
+    assert "# feedline: compile-step" in (place.root / "p.diff").read_text()
+
+
+@slow
+def test_a_compiled_loop_of_the_scripts_own_is_rehearsed(place):
+    place.write("EPOCHS = 25\n", *LOOP)
+    rehearsed(place)
 
 
 @slow

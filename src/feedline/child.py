@@ -58,7 +58,10 @@ class Examination:
         self.guard()
         try:
             code = capture.run(
-                self.order["target"], module=self.order["module"], watch=self.watch
+                self.order["target"],
+                module=self.order["module"],
+                watch=self.watch,
+                hoist=self.hoists(),
             )
         except FeedlineError as error:
             self._conclude({"refused": str(error)})
@@ -68,6 +71,10 @@ class Examination:
         if os.getpid() == self._process:  # else a fork of the script came to its end
             self.ended(code)
         return code
+
+    def hoists(self) -> bool:
+        """Are steps that stand in a loop made into functions?"""
+        return False
 
     def guard(self) -> None:
         Watchdog(self).start()

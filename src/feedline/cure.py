@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from feedline import fixes
+from feedline.causes.look import one_interpreter
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.plan import Outcome, Plan, search
@@ -22,7 +23,7 @@ from feedline.fixes.target import Target
 from feedline.fixes.untried import untried
 from feedline.job.job import Job
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
-from feedline.job.loops import CallLoop, Loop, Variant
+from feedline.job.loops import CallLoop, Loop, PythonLoop, Variant
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 from feedline.measure.measurement import Measurement
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 _TRIAL_FILL_S = 1.5
 _PROOF_STEPS = 4
+_CACHES = ("cache", "cache-before-shuffle")
 
 
 @dataclass
@@ -59,7 +61,9 @@ class Cure:
         self.proofs: dict[tuple[Edit, ...], Same] = {}
         self.measurements: dict[tuple[Edit, ...], Faster] = {}
         self.weight_steps = 0
-        case = Case(job, measured, own, measured.stages, used=self.used)
+        # However many threads a stage of Python has, one of them runs.
+        costs = one_interpreter(job, measured).stages
+        case = Case(job, measured, own, costs, used=self.used)
         try:
             plan = yield from search(case, self.allowed, self._attempt, self._left)
             others = untried(case, self.allowed)
@@ -83,7 +87,7 @@ class Cure:
                 after = yield from faster.compare(
                     self.loop,
                     None,
-                    self._variant(plan.edits),
+                    self._filled(plan.edits),
                     self.clock,
                     seconds=max(4.0, min(8.0, self._left())),
                 )
@@ -114,8 +118,8 @@ class Cure:
             grade, reason = self._proved(kept, edits, promised)
             if reason:
                 return Outcome(False, grade, None, reason)
-            before = self._variant(kept) if kept else None
-            after = self._variant(edits)
+            before = self._filled(kept) if kept else None
+            after = self._filled(edits)
             result = yield from faster.compare(
                 self.loop,
                 before,
@@ -173,14 +177,18 @@ class Cure:
 
     def _same_weights(self, edits: tuple[Edit, ...]) -> weights.SameWeights:
         loop = self.loop
+        if isinstance(loop, PythonLoop):
+            own = weights.compare_own(loop.own_step())
+            self.weight_steps = max(self.weight_steps, own.steps)
+            return own
         assert isinstance(loop, CallLoop)
         call, per_call = self._step(step_edits(edits))
-        own = (loop.call, loop.steps_per_call)
+        before = (loop.call, loop.steps_per_call)
         ring = loop.ring(Run("host"))
         spec = loop.live.element_spec if loop.live else None
         dataset = ring.dataset(spec)
         steps = max(_PROOF_STEPS, per_call, loop.steps_per_call)
-        found = weights.compare(loop.model, own, (call, per_call), dataset, steps)
+        found = weights.compare(loop.model, before, (call, per_call), dataset, steps)
         self.weight_steps = max(self.weight_steps, steps)
         return found
 
@@ -191,20 +199,37 @@ class Cure:
         dataset = rebuild(pipeline)
         if self.loop.strategy is None and not step_edits(edits):
             return self.loop.offer(dataset)
+        if isinstance(self.loop, PythonLoop):
+            self.loop.own_step()  # or say why there is none
+            return replace(self.loop.offer(dataset), as_graph=True)
         call, per_call = self._step(step_edits(edits))
         return self.loop.offer(dataset, call, per_call)
 
+    def _filled(self, edits: tuple[Edit, ...]) -> Variant:
+        """A variant whose caches are full: it is timed in turns with another, and
+        what a pass that is broken off has put into a cache is lost."""
+        variant = self._variant(edits)
+        if any(edit.fix in _CACHES for edit in edits):
+            until = self.clock.now() + 3 * _TRIAL_FILL_S
+            batches = iter(variant.source)
+            for _ in range(round(self._trial_batches()) + 2):
+                if next(batches, None) is None or self.clock.now() > until:
+                    break
+        return variant
+
     def _for_trial(self, edit: Edit) -> Edit:
         """A cache is tried on a part of the data, so that it is soon full."""
-        if edit.fix not in ("cache", "cache-before-shuffle"):
+        if edit.fix not in _CACHES:
             return edit
+        known = [c for c in self.measured.stages if c.index == edit.stage]
+        each = known[0].elements_per_batch if known else 1.0
+        elements = max(8, round(self._trial_batches() * each))
+        return replace(edit, args={**edit.args, "trial": elements})
+
+    def _trial_batches(self) -> float:
         alone = self.measured.step.input_alone
         per_batch = max(alone.value if alone else 1.0, 0.01)
-        known = [c for c in self.measured.stages if c.index == edit.stage]
-        batches = max(4.0, 1e3 * _TRIAL_FILL_S / per_batch)
-        each = known[0].elements_per_batch if known else 1.0
-        elements = max(8, round(batches * each))
-        return replace(edit, args={**edit.args, "trial": elements})
+        return max(4.0, 1e3 * _TRIAL_FILL_S / per_batch)
 
     def _step(self, edits: tuple[Edit, ...]) -> tuple[Any, int]:
         """The model's step with these edits: a train function of its own, already

@@ -22,6 +22,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import SavedPlan
-from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
+from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
 from feedline.monitor.live import Live
@@ -76,10 +77,16 @@ class Runner(Examination):
         self._given_up = False
         self.watch.before_fit = self._guarded(self.before_fit)
         self.watch.after_fit = self._guarded(self.after_fit)
+        self.watch.first_step = self._guarded(self.first_step)
         self.watch.instead = self.instead
         self.live = Live(self.watch, self.say)
         if order.get("live") and not order["rehearse"]:
             self.live.begin()
+
+    def hoists(self) -> bool:
+        """Where a step may yet be compiled, or is to be."""
+        plan = self.given
+        return plan is None or any(e.fix == "compile-step" for e in plan.edits)
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
@@ -230,9 +237,11 @@ class Runner(Examination):
         self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
     ) -> tuple[dict[str, Any], ...]:
         """Where in the source the edits belong, for `--patch`."""
+        from feedline.job.facts import step_where
         from feedline.report.patches.places import places
 
-        return tuple(each.to_dict() for each in places(pipeline, edits, loop.where))
+        found = places(pipeline, edits, loop.where, step_where(loop))
+        return tuple(each.to_dict() for each in found)
 
     def _told(self, loop: Any, job: Any, measured: Measurement, cured: Any) -> Any:
         from feedline import __version__, causes, fixes
@@ -323,6 +332,23 @@ class Runner(Examination):
             self._tuned[id(dataset)] = (dataset, tuned)
         return tuned
 
+    def first_step(self, loop: Any) -> None:
+        """After the first step of a loop of the user's: its variables are there."""
+        plan = self.given
+        if plan is None or self._refused or str(loop.where) != plan.where:
+            return
+        if any(edit.fix == "compile-step" for edit in plan.edits):
+            step = loop.own_step()
+            step.tell = self._step_lost
+            step.on = True
+
+    def _step_lost(self, why: str) -> None:
+        """The graph of the step is no longer the same: as an edit of the source it
+        would be wrong."""
+        self.say(f"the step runs from Python again: {why}")
+        if self.given is not None:
+            self.given = self.given.without_place("compile-step")
+
     def on_warm(self, loop: Any) -> None:
         """A loop that was not cured at its start: rehearse, then stop."""
         if self.given is not None or self.made is not None or self._given_up:
@@ -366,6 +392,9 @@ class Runner(Examination):
         from feedline.cure import Cure
         from feedline.measure.examine import Examiner
 
+        if loop.kind == "loop" and loop.eager:
+            with suppress(CannotRun):
+                loop.own_step().recording = True
         examiner = Examiner(
             loop, self.watch, self.clock, _EXAMINING * seconds, say=self.say
         )

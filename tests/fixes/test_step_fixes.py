@@ -39,7 +39,7 @@ def test_several_steps_in_one_launch():
     assert 100 % proposal.edit.args["steps"] == 0  # of 100 steps an epoch
 
 
-@pytest.mark.parametrize(("epoch", "steps"), [(64, 32), (60, 30), (7, 7), (37, 16)])
+@pytest.mark.parametrize(("epoch", "steps"), [(64, 64), (60, 60), (7, 7), (67, 16)])
 def test_the_number_divides_the_epoch_where_one_does(epoch, steps):
     proposal = one("steps-per-execution", looked(cardinality=epoch, **LAUNCHED))
     assert proposal.edit.args == {"steps": steps}

@@ -135,6 +135,19 @@ TF = "import tensorflow as tf\n"
             "m.compile('adam')\nm.run_eagerly = False\nm.fit(ds)",
         ),
         (
+            "def step(x):\n    return x",
+            at("compile-step", 2, op="def"),
+            "@tf.function\ndef step(x):\n    return x",
+        ),
+        (
+            "class T:\n    @timed\n    def step(self, x):\n        return x",
+            at("compile-step", 3, op="def"),
+            (
+                "class T:\n    @timed\n    @tf.function\n"
+                "    def step(self, x):\n        return x"
+            ),
+        ),
+        (
             "if big:\n\tself.net.compile(\n\t\t'adam',\n\t)\nself.net.fit(ds)",
             at("jit-compile", 6, op="fit"),
             (

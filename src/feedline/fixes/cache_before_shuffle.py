@@ -7,7 +7,8 @@ maps that follow it can go before it, with a cache between them, and the very sa
 elements come in the very same order: exact.
 
 Only where all decoded elements fit into half of the free memory, and only for maps
-that give the same for the same element. The first epoch begins later: the buffer
+that give the same for the same element, be it that their Python is seen to keep no
+state. The first epoch begins later: the buffer
 is filled with decoded elements before the first of them comes out.
 """
 
@@ -96,5 +97,6 @@ def _pure(stage: Stage) -> bool:
     return (
         bool(stage.functions)
         and stage.args.get("deterministic") is not False
-        and not any(f.python or f.random or f.stateful for f in stage.functions)
+        and stage.pure
+        and not any(f.random or f.stateful for f in stage.functions)
     )

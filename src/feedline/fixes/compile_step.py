@@ -1,16 +1,21 @@
 """The step runs as a graph, not operation by operation
 
-`run_eagerly=True` (often left over from debugging) makes Python start every
-operation. Compiled, the same operations run as one graph. Kept as exact only
-where the weights come out bit for bit the same; a graph may round otherwise, then
-it is numeric.
+`run_eagerly=True` (often left over from debugging), or a loop of one's own whose step
+has no `tf.function`, makes Python start every operation. Compiled, the same operations
+run as one graph. Kept as exact only where the weights come out bit for bit the same; a
+graph may round otherwise, then it is numeric.
+
+In a loop of the script's own, the function that takes the gradients is compiled, or
+the part of the loop that does, if all that it does means the same in a graph: it prints
+nothing, keeps nothing in Python objects, draws nothing outside of Keras' layers. Once
+the script changes what it uses (a layer's `trainable`, a number), it runs as before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.look import tried
+from feedline.causes.look import launching, tried
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo
 
@@ -19,9 +24,11 @@ KIND: Kind = "step"
 
 def propose(case: Case) -> Iterator[Proposal]:
     measured = tried(case.measured, "step:compiled")
-    if case.job.kind != "fit" or not case.job.eager or measured is None:
+    if not case.job.eager or any(edit.fix == "compile-step" for edit in case.edits):
         return
-    if measured.gain <= 0 or any(edit.fix == "compile-step" for edit in case.edits):
+    if case.job.kind == "loop":
+        yield from _own_step(case)
+    if case.job.kind != "fit" or measured is None or measured.gain <= 0:
         return
     share = measured.after.value / max(measured.before.value, 1e-9)
     yield Proposal(
@@ -30,6 +37,21 @@ def propose(case: Case) -> Iterator[Proposal]:
         case.job.where,
         step_ms=case.measured.step.ceiling.value * share,
     )
+
+
+def _own_step(case: Case) -> Iterator[Proposal]:
+    step = case.measured.step
+    starting = launching(case.measured)
+    if not step.curve:  # nobody asked for other batch sizes; it mostly is much
+        starting = step.ceiling.value / 2
+    if starting > 0:
+        yield Proposal(
+            Edit("compile-step"),
+            "exact",
+            case.job.step_where or case.job.where,
+            # That nothing of it is left is a guess, to be measured.
+            step_ms=step.ceiling.value - starting,
+        )
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001

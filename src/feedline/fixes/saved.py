@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,6 +44,11 @@ class SavedPlan:
         given = self.grades or (exact,) * len(self.edits)
         pairs = zip(self.edits, given, strict=True)
         object.__setattr__(self, "grades", tuple(_graded(*pair) for pair in pairs))
+
+    def without_place(self, fix: str) -> SavedPlan:
+        """The same, with nothing to say about this fix in the source."""
+        places = tuple(each for each in self.places if each["edit"]["fix"] != fix)
+        return replace(self, places=places)
 
     def check_grades(self, allowed: tuple[Grade, ...]) -> None:
         """Raise where the plan holds an edit that the user has not allowed."""

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.look import batch_callbacks, tried
+from feedline.causes.look import batch_callbacks, launching, tried
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
+from feedline.job.job import Job
+from feedline.measure.measurement import Measurement
 
 KIND: Kind = "step"
-_MOST = 32
+_MOST = 64
 _LEAST = 4
 _DEFAULT = 16
+_LONGEST_MS = 500.0  # Ctrl-C, callbacks and the progress bar wait for a launch
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -28,16 +31,15 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     if batch_callbacks(job) or any(e.fix == "steps-per-execution" for e in case.edits):
         return
-    measured = tried(case.measured, "step:steps-per-execution")
-    if measured is None or measured.gain <= 0:
-        return
-    share = measured.after.value / max(measured.before.value, 1e-9)
-    yield Proposal(
-        Edit("steps-per-execution", None, {"steps": _steps(job.steps_per_epoch)}),
-        "exact",
-        job.where,
-        step_ms=case.measured.step.ceiling.value * share,
-    )
+    share = _share(case.measured)
+    step_ms = case.measured.step.ceiling.value * share
+    if share < 1:
+        yield Proposal(
+            Edit("steps-per-execution", None, {"steps": _steps(job, step_ms)}),
+            "exact",
+            job.where,
+            step_ms=step_ms,
+        )
 
 
 def install(target: Target, edit: Edit) -> Undo:
@@ -48,9 +50,19 @@ def install(target: Target, edit: Edit) -> Undo:
     return all_of(undo)
 
 
-def _steps(per_epoch: int | None) -> int:
+def _share(measured: Measurement) -> float:
+    """What is left of the step alone. Where the step waits for its input, nobody
+    tried: then most of what does not depend on the batch is expected to go."""
+    found = tried(measured, "step:steps-per-execution")
+    if found is not None:
+        return found.after.value / max(found.before.value, 1e-9)
+    return 1 - 0.8 * launching(measured) / max(measured.step.ceiling.value, 1e-9)
+
+
+def _steps(job: Job, step_ms: float) -> int:
     """A number that divides the epoch, so that no launch stops half-way."""
-    if per_epoch is None:
-        return _DEFAULT
-    fitting = [n for n in range(_LEAST, _MOST + 1) if per_epoch % n == 0]
-    return max(fitting, default=_DEFAULT)
+    most = max(_LEAST, min(_MOST, int(_LONGEST_MS / max(step_ms, 1e-3))))
+    if job.steps_per_epoch is None:
+        return min(most, _DEFAULT)
+    fitting = [n for n in range(_LEAST, most + 1) if job.steps_per_epoch % n == 0]
+    return max(fitting, default=min(most, _DEFAULT))

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from feedline.errors import ScriptError
 from feedline.job import source
+from feedline.job.steps.inline import hoisted
 from feedline.job.watch import ScriptStopped, Watch
 
 
@@ -32,12 +33,13 @@ class Program(NamedTuple):
     argv0: str
 
 
-def run(target: list[str], *, module: bool, watch: Watch) -> int:
-    """Run it to its end or until the watch stops it; returns its exit code.
+def run(target: list[str], *, module: bool, watch: Watch, hoist: bool = False) -> int:
+    """Run it to its end or until the watch stops it; returns its exit code. With
+    `hoist`, steps that stand in its loops are functions (`steps/inline.py`).
 
     Its own error is shown as Python shows it, our frames left out.
     """
-    program = load(target, module=module)
+    program = load(target, module=module, hoist=hoist)
     source.own(os.path.dirname(program.code.co_filename))
     from feedline.job import hooks
 
@@ -90,12 +92,12 @@ def check(target: list[str], *, module: bool) -> None:
         raise ScriptError(f"there is no file {path!r} to run; check the path")
 
 
-def load(target: list[str], *, module: bool) -> Program:
+def load(target: list[str], *, module: bool, hoist: bool = False) -> Program:
     """The program as Python would start it; `sys.path` is set for it."""
-    return _load_module(target[0]) if module else _load_script(target[0])
+    return _load_module(target[0]) if module else _load_script(target[0], hoist)
 
 
-def _load_script(given: str) -> Program:
+def _load_script(given: str, hoist: bool) -> Program:
     check([given], module=False)
     path = os.path.join(os.getcwd(), given)
     main = types.ModuleType("__main__")
@@ -111,7 +113,7 @@ def _load_script(given: str) -> Program:
     main.__file__ = path
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     _complete(main, cached)
-    return Program(_compile(path, given), main, given)
+    return Program(_compile(path, given, hoist), main, given)
 
 
 def _complete(main: types.ModuleType, cached: str | None) -> None:
@@ -120,7 +122,7 @@ def _complete(main: types.ModuleType, cached: str | None) -> None:
         main.__annotations__ = {}
 
 
-def _compile(path: str, given: str) -> types.CodeType:
+def _compile(path: str, given: str, hoist: bool) -> types.CodeType:
     try:
         with open(path, "rb") as file:
             text = file.read()
@@ -132,7 +134,8 @@ def _compile(path: str, given: str) -> types.CodeType:
             "trains, not its data or a compiled file"
         )
     try:
-        return compile(text, path, "exec", dont_inherit=True)
+        code = compile(text, path, "exec", dont_inherit=True)
+        return (hoisted(text, path) if hoist else None) or code
     except (SyntaxError, ValueError) as error:
         shown = "".join(traceback.format_exception_only(error)).rstrip()
         raise ScriptError(f"{given} is not valid Python:\n{shown}") from None

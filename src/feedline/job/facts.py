@@ -43,7 +43,7 @@ def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
         callbacks=loop.callbacks,
         syncs_per_step=loop.syncs / max(1, loop.steps),
         retraces=_retraces(loop),
-        step_where=_function_where(function),
+        step_where=step_where(loop),
     )
 
 
@@ -99,6 +99,13 @@ def _retraces(loop: Loop) -> tuple[Retrace, ...]:
     function = loop.step_function
     name = getattr(user_function(function)[0], "__name__", "the step")
     return (Retrace(name, _function_where(function), loop.warm_traces),)
+
+
+def step_where(loop: Loop) -> Where | None:
+    """The line of the user's function that is the step."""
+    if loop.step_function is None and loop.step_code is not None:
+        return line_of(loop.step_code.co_filename, loop.step_code.co_firstlineno)
+    return _function_where(loop.step_function)
 
 
 def _function_where(function: Any) -> Where | None:

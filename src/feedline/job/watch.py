@@ -26,7 +26,14 @@ from feedline.job.fits import Fits
 from feedline.job.functions import Functions
 from feedline.job.loop import Clock, InputFailed, LoopEnded
 from feedline.job.pipeline import Where
-from feedline.job.source import is_library, package_of, rounds_around, where_of
+from feedline.job.source import (
+    is_library,
+    package_of,
+    rounds_around,
+    user_frame,
+    where_of,
+)
+from feedline.job.steps.inline import caller_of
 
 # Where tensors and variables have their `numpy()`, `__float__` and the like.
 _TENSORS = (
@@ -88,9 +95,11 @@ class Watch:
         self.functions = Functions(self)
         self.fits = Fits(self)
         # For `feedline run`: called before the first and after the last step of a
-        # fit, and asked what a loop of the user's should read instead.
+        # fit and after the first of a loop of the user's, and asked what such a loop
+        # should read instead.
         self.before_fit: Callable[[Any, Any], None] | None = None
         self.after_fit: Callable[[Any], None] | None = None
+        self.first_step: Callable[[Any], None] | None = None
         self.instead: Callable[[Any, Where | None], Any] | None = None
         # For `--live`: told of every batch and step of a loop of the user's.
         self.listener: Any = None
@@ -219,6 +228,8 @@ class Watch:
             elif self._in_thread() or _is_replica():
                 for loop in self.active:
                     loop.eager = True
+                    if loop.step_code is None:
+                        loop.step_code = caller_of(frame, loop.body)
                     self.trains(loop)
 
     def rows_changed(self) -> None:
@@ -305,6 +316,8 @@ class Watch:
         if loop is None:
             loop = self._candidates[where] = PythonLoop(where, self.clock)
             loop.epochs = (1, *rounds_around(frame))[-1]
+            inside = user_frame(frame)
+            loop.body = inside.f_code if inside is not None else None
         elif loop.batches == 0:
             # `zip(a, b)` makes both before it reads either. The loop is fed by
             # the first; the other goes along as it is.
@@ -411,6 +424,8 @@ class Watch:
         if loop.steps == 1:
             loop.first_step_seconds = period
             loop.first_step_tracing = self.tracing_seconds - loop.traced_at
+            if self.first_step is not None:
+                self.first_step(loop)
         if loop.steps == 2:
             loop.warm_at = now
 

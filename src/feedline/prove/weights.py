@@ -7,16 +7,20 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.snapshot import restored, variables_of
+from feedline.job.loop import CannotRun
+from feedline.job.snapshot import restored, same_draws, variables_of
+from feedline.job.steps.twin import OwnStep
 
 log = logging.getLogger(__name__)
 
+Array: TypeAlias = "np.ndarray[Any, Any]"
 Call = Callable[[Any], Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,24 +39,73 @@ def compare(
     dataset: Any,
     steps: int,
 ) -> SameWeights:
-    """`before` and `after` are a step and how many steps one call of it makes.
+    """`before` and `after` are a step and how many steps one call of it makes."""
 
-    TensorFlow adds up the gradients of repeated rows on several threads, in an order
-    that differs from run to run: the job is not the same as itself, in the last
-    bits. So both run with TensorFlow's deterministic operations where they can.
-    """
+    def trained(step: tuple[Call, int]) -> list[Array]:
+        return _trained(model, step, dataset, steps)
+
+    return _compared(trained, before, after, steps)
+
+
+def compare_own(step: OwnStep) -> SameWeights:
+    """The script's own step against its graph, on the calls that were remembered:
+    all that it changes and all that it returns."""
+    calls = list(step.calls)
+    if not calls:
+        raise CannotRun("its step was not called")
+    for args, kwargs in calls:
+        if not step.fits(args, kwargs):
+            raise CannotRun(
+                step.broken or "it is called with Python numbers or arrays of NumPy"
+            )
+    variables = step.variables()
+    returned: dict[bool, Any] = {}
+
+    def trained(run: Callable[..., Any]) -> list[Array]:
+        with same_draws(), restored(None, variables):
+            given = [run(*args, **kwargs) for args, kwargs in calls]
+            returned[run is step.original] = given
+            leaves = tf.nest.flatten(given, expand_composites=True)
+            return [
+                *(np.array(variable.numpy()) for variable in variables),
+                *(np.array(leaf) for leaf in leaves if isinstance(leaf, tf.Tensor)),
+            ]
+
+    found = _compared(trained, step.original, step.as_graph, len(calls))
+    if not _alike(*returned.values()):
+        raise CannotRun("what it returns would not be of the same kind")
+    return found
+
+
+def _alike(one: Any, two: Any) -> bool:
+    """The same structure, the same kinds of things in it."""
+    if tf.is_tensor(one) or tf.is_tensor(two) or one is None or two is None:
+        return type(one) is type(two)
+    if type(one) is not type(two) or not isinstance(one, list | tuple | dict):
+        return False
+    if isinstance(one, dict):
+        return [*one] == [*two] and all(_alike(one[key], two[key]) for key in one)
+    return len(one) == len(two) and all(map(_alike, one, two))
+
+
+def _compared(
+    trained: Callable[[T], list[Array]], before: T, after: T, steps: int
+) -> SameWeights:
+    """TensorFlow adds up the gradients of repeated rows on several threads, in an
+    order that differs from run to run: the job is not the same as itself, in the last
+    bits. So both run with TensorFlow's deterministic operations where they can."""
     try:
         with _deterministic():
-            one, two = (_trained(model, c, dataset, steps) for c in (before, after))
+            one, two = trained(before), trained(after)
     except (RuntimeError, tf.errors.OpError) as error:
         log.info("not deterministic: %s", error)
-        one, two = (_trained(model, c, dataset, steps) for c in (before, after))
+        one, two = trained(before), trained(after)
     largest = 0.0
     equal = len(one) == len(two)
     for a, b in zip(one, two, strict=False):
         if a.tobytes() != b.tobytes():
             equal = False
-            if a.dtype.kind == "f":
+            if a.dtype.kind == "f" and a.shape == b.shape:
                 scale = float(np.max(np.abs(a))) or 1.0
                 largest = max(largest, float(np.max(np.abs(a - b))) / scale)
     return SameWeights(equal, steps, largest)
@@ -74,7 +127,7 @@ def _deterministic() -> Iterator[None]:
 
 def _trained(
     model: Any, step: tuple[Call, int], dataset: Any, steps: int
-) -> list[np.ndarray[Any, Any]]:
+) -> list[Array]:
     call, per_call = step
     with restored(model):
         iterator = iter(dataset)

@@ -1,6 +1,6 @@
 """The plan's changes as a diff of the user's source, for `git apply`.
 
-    places  = patch.places(pipeline, edits, loop)      where the job runs
+    places  = patch.places(pipeline, edits, loop, step)  where the job runs
     made    = patch.make(places, patch.root_of(places))
     patch.save(made.text, path)
 
@@ -25,6 +25,7 @@ from feedline.report.patches import comments, lines
 from feedline.report.patches.document import CannotEdit, CannotRead, Document
 from feedline.report.patches.edits import NEEDS_ALL, edit, locate
 from feedline.report.patches.find import count
+from feedline.report.patches.functions import as_graph
 from feedline.report.patches.names import autotune_at
 from feedline.report.patches.places import Place, places
 from feedline.report.patches.unified import unified
@@ -141,12 +142,16 @@ def _read(file: str) -> bytes:
 def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
     """The file with what can be done, and what became of each place."""
     document = Document(raw)
-    document.whole = any(place.edit.fix in NEEDS_ALL for place in places)
+    document.whole = any(
+        place.edit.fix in NEEDS_ALL or place.op == "def" for place in places
+    )
     for number, place in enumerate(places):
         document.marks["line", number] = _line(document, place)
     refused: dict[int, str] = {}
     # All calls are found before anything is changed: line numbers are the job's.
     for number, place in enumerate(places):
+        if place.op == "def":
+            continue
         try:
             call = locate(document.tree, place, count(places, place))
             document.marks["call", number] = call.at
@@ -177,6 +182,9 @@ def _perform(
     before = document.state()
     if refused is None:
         try:
+            if place.op == "def":
+                as_graph(document, document.marks["line", number])
+                return Outcome(place, "edit")
             call = document.tree.call_at(document.marks["call", number])
             if call is None:
                 raise CannotEdit("an earlier change took its place")

@@ -57,15 +57,17 @@ def describe(traced: Any, func: Any = None) -> Function:
     generated = any(_STATELESS_RANDOM.match(op) for op in ops) and bool(
         _GENERATOR_STATE & ops.keys()
     )
+    pure = not (_PYTHON & ops.keys()) or _is_pure(traced)
+    seen = ops.keys() - _PYTHON if pure else ops.keys()
     return Function(
         name=name_of(func),
         where=where_of(func),
         ops=ops,
         random=drawn or generated,
         seeded=generated or (drawn and _has_seed(traced)),
-        stateful=any(_is_stateful(op) for op in ops) or _captures_dataset(traced),
+        stateful=any(map(_is_stateful, seen)) or _captures_dataset(traced),
         python=bool(_PYTHON & ops.keys()),
-        pure=not (_PYTHON & ops.keys()) or _is_pure(traced),
+        pure=pure,
     )
 
 
@@ -117,6 +119,14 @@ def _operations(graph: Any) -> Iterator[Any]:
     for nested in graph._functions.values():
         inner = getattr(nested, "cached_graph", None) or nested.graph
         yield from inner.get_operations()
+
+
+def draws(graph: Any) -> bool:
+    """Does it draw by operations whose numbers depend on how they are run, or call
+    Python?"""
+    return any(
+        _RANDOM.match(op.type) or op.type in _PYTHON for op in _operations(graph)
+    )
 
 
 def _captures_dataset(traced: Any) -> bool:

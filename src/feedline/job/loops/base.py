@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, TypeVar
 
 from feedline.job.devices import accelerator, quiesce
@@ -28,6 +29,8 @@ class Variant:
     live: Live | None
     call: Callable[[Any], Any] | None = None
     steps_per_call: int = 1
+    as_graph: bool = False
+    """The script's own step runs as a graph."""
 
 
 class Loop:
@@ -44,6 +47,10 @@ class Loop:
         self.model: Any = None
         self.strategy: Any = None
         self.step_function: Any = None
+        # The code of the loop's body, and of the function of the user's in it that
+        # takes the gradients, where Python runs it.
+        self.body: CodeType | None = None
+        self.step_code: CodeType | None = None
         self.epochs: int | None = None
         self.steps_per_epoch: int | None = None
         self.restarts = True

@@ -7,8 +7,9 @@ from typing import Any
 
 from feedline.job.devices import sync
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
-from feedline.job.loops.base import Loop
+from feedline.job.loops.base import Loop, Variant
 from feedline.job.pipeline import Where
+from feedline.job.steps.twin import OwnStep
 
 
 class PythonLoop(Loop):
@@ -29,6 +30,23 @@ class PythonLoop(Loop):
         self._left = 0
         self._begin = self._cpu = self._tracing = 0.0
         self._starts = 0
+        self._step: OwnStep | None = None
+
+    def own_step(self) -> OwnStep:
+        """The user's function that is the step; raises `CannotRun` where there is
+        none to be had."""
+        if self._step is None:
+            if self.strategy is not None:
+                raise CannotRun("a strategy runs the step")
+            if self.step_code is None:
+                raise CannotRun("the step stands in the loop itself, in no function")
+            self._step = OwnStep(self.step_code)
+        return self._step
+
+    def use(self, variant: Variant | None) -> None:
+        super().use(variant)
+        if self._step is not None:
+            self._step.on = variant is not None and variant.as_graph
 
     @property
     def measuring(self) -> bool:

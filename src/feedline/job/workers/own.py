@@ -12,9 +12,9 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Collection
 from typing import Any
 
+from feedline.job.changing import CHANGING
 from feedline.job.datasets.functions import closure
 
 _MADE = (
@@ -27,16 +27,16 @@ _COPYING = {"copy", "astype"}
 _MAKING_BUILTINS = {"list", "dict", "set", "bytearray", "sorted", "open"}
 
 
-def changes_only_its_own(func: Any, methods: Collection[str]) -> bool:
-    """Are all items that it sets, and all objects whose `methods` it calls, its own?"""
-    source = _source(func)
+def changes_only_its_own(func: Any) -> bool:
+    """Are all items that it sets, and all objects that its calls change, its own?"""
+    source = source_of(func)
     if source is None:
         return False
-    own = _own_names(source, func)
+    own = own_names(source, func)
     for node in ast.walk(source):
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             changed: ast.expr = node.value
-        elif isinstance(node, ast.Attribute) and node.attr in methods:
+        elif isinstance(node, ast.Attribute) and node.attr in CHANGING:
             changed = node.value
         else:
             continue
@@ -50,7 +50,7 @@ def changes_only_its_own(func: Any, methods: Collection[str]) -> bool:
 
 def opens_to_read(func: Any) -> bool:
     """Does it open files for reading alone?"""
-    source = _source(func)
+    source = source_of(func)
     if source is None:
         return False
     nodes = list(ast.walk(source))
@@ -78,17 +78,20 @@ def _reads(call: ast.Call) -> bool:
     )
 
 
-def _source(func: Any) -> ast.AST | None:
+def source_of(func: Any) -> ast.FunctionDef | None:
+    """The `def` of a function, where its file is at hand."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(func)))
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
     first = tree.body[0] if tree.body else None
-    named = isinstance(first, ast.FunctionDef) and first.name == func.__code__.co_name
-    return first if named else None
+    if isinstance(first, ast.FunctionDef) and first.name == func.__code__.co_name:
+        return first
+    return None
 
 
-def _own_names(source: ast.AST, func: Any) -> set[str]:
+def own_names(source: ast.AST, func: Any) -> set[str]:
+    """The names whose every value the function made itself."""
     stored: dict[str, int] = {}
     made: dict[str, int] = {}
     others: set[str] = set()

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from feedline.job.changing import CHANGING
 from feedline.job.datasets.functions import closure, unwrapped
 from feedline.job.source import is_library
 from feedline.job.workers.own import changes_only_its_own, opens_to_read
@@ -44,11 +45,6 @@ _LOOKING = {
 }
 _IMPURE_BUILTINS = {"input", "exec", "eval", "globals", "setattr", "delattr", "next"}
 _UNCERTAIN_BUILTINS = {"open", "vars", "locals", "__import__", "getattr", "iter"}
-_CHANGING = {
-    *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"),
-    *("update", "add", "discard", "setdefault", "popitem", "appendleft", "popleft"),
-    *("send", "seek", "read", "readline", "write", "fill", "put", "shuffle"),
-}
 _SOURCES_OF_CHANCE = {"default_rng", "RandomState", "Random", "Generator", "PCG64"}
 _STORES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"}
@@ -168,7 +164,7 @@ class _Look:
                 if chain is not None:
                     self.seen.append(f"{at} changes an item of what is not its own")
             elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
-                if name in _CHANGING:
+                if name in CHANGING:
                     changing.append(f"{at} calls .{name}(), which may change things")
                 if inspect.ismodule(chain):
                     chain = getattr(chain, name, None)
@@ -217,7 +213,7 @@ class _Look:
             # `n[0] += 1`: whether the item written is of `n` or of an own list
             # cannot be told from the instructions.
             changing.append(f"{at} sets items and has {', '.join(held)} at hand")
-        if changing and not changes_only_its_own(func, _CHANGING):
+        if changing and not changes_only_its_own(func):
             self.doubts += changing
 
     def _value(self, how: str, value: Any) -> Iterator[Any]:

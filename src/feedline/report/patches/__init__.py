@@ -11,6 +11,7 @@
     predicates.py  may a filter stand before a map, judged by the source
     names.py       how this file calls `tf.data.AUTOTUNE`
     models.py      the `compile` that belongs to a `fit`, and what follows it
+    functions.py   a function of the user's decorated
     comments.py    what an edit says where it cannot be made
     edits.py       one function per fix
     unified.py     before and after as a diff that `git apply` takes

@@ -206,7 +206,11 @@ _TEXTS: dict[str, _Text] = {
     ),
     "worker-processes": _workers,
     "steps-per-execution": _steps,
-    "compile-step": lambda _p, _t: "run_eagerly=False in the model's compile(...)",
+    "compile-step": lambda p, _: (
+        "the step as a function of its own, with @tf.function above it"
+        if p.op == "def"
+        else "run_eagerly=False in the model's compile(...)"
+    ),
     "jit-compile": lambda _p, _t: "jit_compile=True in the model's compile(...)",
     "mixed-precision": _mixed,
     "row-sparse-embedding": _row_sparse,

@@ -49,6 +49,16 @@ def data_module(tree: Tree, there: cst.CSTNode) -> str | None:
     return None
 
 
+def tensorflow_module(tree: Tree, there: cst.CSTNode) -> str | None:
+    """How TensorFlow is called where this node stands; None where it is not known."""
+    hidden = _parameters(tree, there)
+    for node in _known(tree, there):
+        for full, name in _bound(tree, node):
+            if full in _ROOTS and name not in hidden:
+                return name
+    return None
+
+
 def autotune_at(document: Document, offset: int) -> str:
     """The same for the text of a comment at this offset, for people to read."""
     try:

@@ -24,12 +24,12 @@ _SERIAL = (None, 0, 1)
 class Place:
     """One line that an edit is about.
 
-    `op` is the stage's op, `fit` or `compile` for an edit of the step, empty where
-    only the line is known. One line can make several stages of a kind: this is
-    number `nth` of the `of` that the line made, `alike` of them with this label.
-    `over` is how many stages a moved one may move before. `code` is the line as it
-    was when the job ran: where it now reads otherwise, the file has changed and is
-    left alone.
+    `op` is the stage's op, `fit` or `compile` for an edit of the step, `def` for a
+    function that is the step, empty where only the line is known. One line can make
+    several stages of a kind: this is number `nth` of the `of` that the line made,
+    `alike` of them with this label. `over` is how many stages a moved one may move
+    before. `code` is the line as it was when the job ran: where it now reads
+    otherwise, the file has changed and is left alone.
     """
 
     edit: Edit
@@ -87,24 +87,35 @@ class Place:
 
 
 def places(
-    pipeline: Pipeline, edits: Sequence[Edit], loop: Where | None
+    pipeline: Pipeline,
+    edits: Sequence[Edit],
+    loop: Where | None,
+    step: Where | None = None,
 ) -> tuple[Place, ...]:
     """The places of these edits. `pipeline` is the job's own, numbered, with none
-    of them applied; `loop` is the line of its training loop. To be called where
+    of them applied; `loop` is the line of its training loop, `step` that of the
+    user's function that is its step, where it is one. To be called where
     the job runs: file names may be relative to its directory. What no line of the
     user's made, and no loop can stand for, has no place."""
     return tuple(
         place
         for edit in edits
-        for place in _places_of(pipeline, edit, edits, loop)
+        for place in _places_of(pipeline, edit, edits, loop, step)
         if place is not None
     )
 
 
 def _places_of(
-    pipeline: Pipeline, edit: Edit, edits: Sequence[Edit], loop: Where | None
+    pipeline: Pipeline,
+    edit: Edit,
+    edits: Sequence[Edit],
+    loop: Where | None,
+    step: Where | None,
 ) -> Iterator[Place | None]:
     known_fix = fixes.all().get(edit.fix)
+    if edit.fix == "compile-step" and step is not None:
+        yield _at(edit, step, "def", "the step")
+        return
     if known_fix is not None and known_fix.kind == "step":
         yield _at(edit, loop, "fit", "fit()")
         return

@@ -1,0 +1,230 @@
+"""The function that a loop of the user's calls for each step, as it is or as a graph.
+
+The function itself stays the object that the script knows: only what it runs is
+turned to an `OwnStep`, which calls either the old code or its twin, a `tf.function`
+of the same code. The twin is called only with what it is known to treat alike; the
+moment anything else comes along, the old code runs, as if we were not there.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import logging
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from feedline.job.datasets.functions import draws
+from feedline.job.loop import CannotRun
+from feedline.job.steps.inline import sources
+from feedline.job.steps.source import Held, held_by, is_tensorflow, is_users_class
+
+log = logging.getLogger(__name__)
+
+_MOST_TRACES = 8
+_REMEMBERED = 4
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class OwnStep:
+    """`on`: run as a graph where that is the same. While it is `recording` the first
+    calls are remembered. `tell` hears when the graph can no longer be used."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.function = _function_of(code)
+        self.original = _copy_of(self.function)
+        self._code = code
+        self.on = False
+        self.recording = False
+        self.calls: list[Call] = []
+        self.tell: Callable[[str], None] = lambda _: None
+        self.broken = ""
+        self._held: list[Held] = []
+        self._seen: dict[Any, list[Any]] = {}  # with the objects, which keep their `id`
+        self._options: Any = None
+        self.twin: Any = None
+        self.function.__code__ = _leading_to(self.function, self)
+
+    def remove(self) -> None:
+        """The function is as it was, for good."""
+        self.function.__code__ = self._code
+        self.function = self.original = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.recording and len(self.calls) < _REMEMBERED:
+            self.calls.append((args, kwargs))
+        if self.on and self.fits(args, kwargs):
+            return self.as_graph(*args, **kwargs)
+        return self.original(*args, **kwargs)
+
+    def as_graph(self, *args: Any, **kwargs: Any) -> Any:
+        """The twin, with the very operations of the step: TensorFlow's optimizer of
+        graphs would merge some of them, which changes the last bits."""
+        from tensorflow.python.eager import context
+
+        here = context.context()
+        before = here.function_call_options
+        if self._options is None:
+            self._options = _unoptimized(before)
+        here.function_call_options = self._options
+        try:
+            return self.twin(*args, **kwargs)
+        finally:
+            here.function_call_options = before
+
+    def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """May the twin take this call?"""
+        if self.broken:
+            return False
+        try:
+            key = _kind_of(args, kwargs)
+            if key is None:
+                return False
+            if key not in self._seen:
+                self.trace(args, kwargs)
+                self._seen[key] = _objects_in(args, kwargs)
+            if not all(held.is_same() for held in self._held):
+                raise CannotRun("the script has changed what it uses")
+        except CannotRun as refusal:
+            self._give_up(str(refusal))
+        except Exception as error:  # what cannot be traced runs as it is
+            log.info("the step cannot be traced", exc_info=True)
+            self._give_up(f"{type(error).__name__}: {error}".partition("\n")[0])
+        return not self.broken
+
+    def _give_up(self, why: str) -> None:
+        self.broken = why
+        self.tell(why)
+
+    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Look at its source and make the graph for such a call. Raises `CannotRun`,
+        or whatever tracing raises."""
+        import tensorflow as tf
+
+        if len(self._seen) >= _MOST_TRACES:
+            raise CannotRun("it is called with ever other shapes")
+        me = args[0] if args and self._is_method_of(args[0]) else None
+        given = (o for o in _objects_in(args, kwargs) if o is not me)
+        self._held += held_by(self.original, me, given)
+        if self.twin is None:
+            # A length that is left open could turn an `if` of the step around.
+            written = self.original.__name__ not in sources
+            self.twin = tf.function(self.original, autograph=written)
+        graph = self.twin.get_concrete_function(*args, **kwargs).graph
+        if draws(graph):
+            raise CannotRun("it draws random numbers, which a graph draws otherwise")
+
+    def _is_method_of(self, first: Any) -> bool:
+        own = inspect.getattr_static(type(first), self.function.__name__, None)
+        return own is self.function
+
+    def variables(self) -> list[Any]:
+        """All that its graphs read or change."""
+        found: dict[int, Any] = {}
+        for concrete in self.twin._list_all_concrete_functions():
+            for variable in concrete.graph.variables:
+                found[id(variable)] = variable
+        return list(found.values())
+
+
+def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Shapes, types and the other arguments; None where there is one that a graph
+    would take for a constant, or not at all."""
+    import tensorflow as tf
+
+    parts: list[Any] = []
+    for place, leaf in enumerate(tf.nest.flatten((args, kwargs))):
+        if isinstance(leaf, tf.Tensor):
+            parts.append((leaf.dtype, tuple(leaf.shape)))
+        elif isinstance(leaf, bool | str | None):
+            parts.append(leaf)
+        elif _is_object(leaf) or (place == 0 and is_users_class(type(leaf))):
+            parts.append(id(leaf))
+        elif isinstance(leaf, tf.__internal__.CompositeTensor):
+            parts.append(tf.type_spec_from_value(leaf))
+        else:
+            return None
+    return (len(args), *parts, *kwargs)
+
+
+def _objects_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    import tensorflow as tf
+
+    leaves = tf.nest.flatten((args, kwargs))
+    return [
+        leaf
+        for place, leaf in enumerate(leaves)
+        if _is_object(leaf) or (place == 0 and is_users_class(type(leaf)))
+    ]
+
+
+def _is_object(leaf: Any) -> bool:
+    """A model, an optimizer, a variable: what a graph knows by its identity."""
+    import tensorflow as tf
+
+    if isinstance(leaf, tf.Variable):
+        return True
+    values = tf.Tensor | tf.__internal__.CompositeTensor
+    return is_tensorflow(type(leaf)) and not isinstance(leaf, values)
+
+
+def _unoptimized(options: Any) -> Any:
+    from tensorflow.core.protobuf import config_pb2
+
+    config = config_pb2.ConfigProto()
+    config.ParseFromString(options.config_proto_serialized)
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return type(options)(executor_type=options.executor_type, config_proto=config)
+
+
+def _function_of(code: types.CodeType) -> Any:
+    found = [
+        each
+        for each in gc.get_referrers(code)
+        if isinstance(each, types.FunctionType) and each.__code__ is code
+    ]
+    if len(found) != 1:
+        raise CannotRun(f"{code.co_name} is there {len(found)} times")
+    if code.co_flags & (0x20 | 0x80 | 0x100 | 0x200):  # a generator or a coroutine
+        raise CannotRun(f"{code.co_name} is a generator")
+    return found[0]
+
+
+def _copy_of(function: Any) -> Any:
+    copy = types.FunctionType(
+        function.__code__.replace(),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def _leading_to(function: Any, target: Callable[..., Any]) -> types.CodeType:
+    """Code that calls `target`, in the shape of the function's own: a function must
+    keep as many variables of the functions around it as it has."""
+    free = ", ".join(function.__code__.co_freevars)
+    text = (
+        f"def around({free}):\n"
+        f"  def step(*args, **kwargs):\n"
+        f"    if False: ({free})\n"
+        f"    return 'TARGET'(*args, **kwargs)\n"
+        f"  return step\n"
+    )
+    if not free:
+        text = text.replace("    if False: ()\n", "")
+    made: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        exec(compile(text, __file__, "exec"), made)
+    count = len(function.__code__.co_freevars)
+    code: types.CodeType = made["around"](*[None] * count).__code__
+    constants = tuple(target if c == "TARGET" else c for c in code.co_consts)
+    return code.replace(co_consts=constants, co_name=function.__code__.co_name)

@@ -1,0 +1,34 @@
+"""`@tf.function` above a function of the user's."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from feedline.report.patches import lines
+from feedline.report.patches.document import CannotEdit, Document, Splice
+from feedline.report.patches.names import tensorflow_module
+from feedline.report.patches.tree import Tree
+
+
+def as_graph(document: Document, at: int) -> None:
+    """The function whose first line, or whose first decorator's, is here."""
+    tree = document.tree
+    node = _function(tree, tree.line(at))
+    name = tensorflow_module(tree, node)
+    if name is None:
+        raise CannotEdit("this file has no name for TensorFlow")
+    start = tree.span(node)[0]
+    indent = lines.indent(tree.before(start))
+    new = f"@{name}.function".encode() + tree.newline + indent
+    document.splice(Splice(start, start, new))
+
+
+def _function(tree: Tree, line: int) -> cst.FunctionDef:
+    for node in tree.nodes():
+        if isinstance(node, cst.FunctionDef):
+            first = node.decorators[0] if node.decorators else node
+            if tree.line(tree.span(first)[0]) == line and tree.is_first(
+                tree.span(node)[0]
+            ):
+                return node
+    raise CannotEdit("no function begins on this line")
