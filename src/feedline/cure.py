@@ -93,14 +93,25 @@ class Cure:
                 )
         except (CannotFix, FeedlineError, CannotRun, LoopEnded) as error:
             log.info("the plan could not be measured: %s", error)
-            return Cured(_dropped(plan, "the whole plan could not be measured"))
+            return self._begun(plan, "the whole plan could not be measured")
         if not after.proved:
-            return Cured(_dropped(plan, "all together it was not measured faster"))
+            return self._begun(plan, "all together it was not measured faster")
+        return Cured(plan, after, self._proof(plan.edits), self.weight_steps)
+
+    def _begun(self, plan: Plan, reason: str) -> Cured:
+        """What was tried first has been measured against the job as it was, and may
+        stay; all that came on top of it goes."""
+        found = [
+            edits for edits in self.measurements if edits == plan.edits[: len(edits)]
+        ]
+        kept = max(
+            (e for e in found if self.measurements[e].proved), default=(), key=len
+        )
+        plan = _cut(plan, kept, reason)
+        if not kept:
+            return Cured(plan)
         return Cured(
-            plan,
-            after,
-            self._proof(plan.edits),
-            self.weight_steps,
+            plan, self.measurements[kept], self._proof(kept), self.weight_steps
         )
 
     # ------------------------------------------------------------------ trials
@@ -327,13 +338,13 @@ def _order(edits: tuple[Edit, ...]) -> same.Order:
     return "any" if mixed else "same"
 
 
-def _dropped(plan: Plan, reason: str) -> Plan:
-    """Nothing of it is applied."""
+def _cut(plan: Plan, kept: tuple[Edit, ...], reason: str) -> Plan:
+    """Nothing of it is applied but what is kept."""
     return Plan(
-        (),
+        kept,
         tuple(
             replace(trial, outcome=replace(trial.outcome, kept=False, reason=reason))
-            if trial.applied
+            if trial.applied and trial.proposal.edit not in kept
             else trial
             for trial in plan.trials
         ),

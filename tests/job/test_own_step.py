@@ -71,6 +71,10 @@ def two_units():
     return keras.layers.Dense(2)
 
 
+def half_dropped():
+    return keras.layers.Dropout(0.5, seed=3)
+
+
 def trained_with(*layers):
     keras.utils.set_random_seed(1)
     made = [make() for make in layers]
@@ -165,7 +169,7 @@ def test_as_a_graph_it_trains_the_same_weights():
 
 
 def test_the_comparison_changes_nothing():
-    step, model = plain(lambda: keras.layers.Dropout(0.5))
+    step, model = plain(half_dropped)
     own = recorded(step, *BATCH)
     before = weights(model)
     found = compare_own(own)
@@ -191,18 +195,30 @@ def test_a_method_of_an_object_of_ones_own():
     assert "changed" in own.broken
 
 
-def test_what_the_script_switches_later_is_followed():
-    def frozen_half_way(step, model):
-        for frozen in (False, False, True, True):
-            model.layers[0].trainable = not frozen
+def freeze(model):
+    model.layers[0].trainable = False
+
+
+def drop_more(model):
+    model.layers[0].rate = 0.9
+
+
+@pytest.mark.parametrize(
+    ("change", "layer"), [(freeze, two_units), (drop_more, half_dropped)]
+)
+def test_what_the_script_switches_later_is_followed(change, layer):
+    def changed_half_way(step, model):
+        for number in range(4):
+            if number == 2:
+                change(model)
             step(*BATCH)
 
-    _, expected = trained(frozen_half_way, two_units)
-    step, model = plain(two_units)
+    _, expected = trained(changed_half_way, layer)
+    step, model = plain(layer)
     own = own_step(step)
     said = []
     own.on, own.tell = True, said.append
-    frozen_half_way(step, model)
+    changed_half_way(step, model)
     assert said == ["the script has changed what it uses"]
     for a, b in zip(expected, weights(model), strict=True):
         assert a.tobytes() == b.tobytes()

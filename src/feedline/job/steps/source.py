@@ -158,9 +158,10 @@ class _Look:
             inside = getattr(part, "__dict__", {})
             if inside.get("_losses"):
                 raise CannotRun("a layer adds to the loss, and the script may read it")
-            for name in ("_trainable", "_learning_rate", "_run_eagerly"):
-                if name in inside:
-                    self.hold(inside, name, inside[name])
+            for name, held in list(inside.items()):
+                switch = not name.startswith("_") and isinstance(held, _PLAIN)
+                if switch or name in ("_trainable", "_learning_rate"):
+                    self.hold(inside, name, held)
             schedule = inside.get("_learning_rate")
             if schedule is not None and is_tensorflow(type(schedule)):
                 self.object(schedule)
