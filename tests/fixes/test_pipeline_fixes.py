@@ -363,6 +363,14 @@ def test_jpegs_that_are_made_smaller_are_decoded_small():
     assert proposed("scaled-decode", looked_at(SLICES, plain, BATCH)) == []
 
 
+def test_jpegs_of_which_a_part_is_cut_out_are_decoded_in_that_part():
+    decode = part("map", 50.0, name="f", ops=("DecodeJpeg", "Slice"))
+    proposal = one("cropped-decode", looked_at(SLICES, decode, BATCH))
+    assert (proposal.edit.stage, proposal.grade) == (1, "numeric")
+    plain = part("map", 50.0, name="f", ops=("DecodeJpeg",))
+    assert proposed("cropped-decode", looked_at(SLICES, plain, BATCH)) == []
+
+
 WIDE = part("map", 50.0, name="load", threads=2, num_parallel_calls=2)
 
 

@@ -7,6 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.job.test_rewrite_helpers import jpeg, last, picture, same_bits
 
+from feedline import fixes
+from feedline.fixes.fix import CannotFix, Edit
+from feedline.job.read import read
+from feedline.job.rebuild import rebuild
 from feedline.job.rewrite.crop import cropped_decode
 from feedline.job.rewrite.flat import CannotRewrite
 from feedline.job.rewrite.jpeg import scaled_decode
@@ -121,6 +125,16 @@ def test_parts_are_the_same(files, function):
     graph = last(twin).functions[0].ops
     assert "DecodeAndCropJpeg" in graph
     assert same_bits(dataset, twin) == 7
+
+
+def test_as_edits_and_not_one_on_top_of_the_other(files):
+    dataset = files.map(lambda b: tf.image.resize(decoded(b)[16:48, 16:48], (20, 20)))
+    pipeline = read(dataset).numbered()
+    here = pipeline.root.number
+    edits = [Edit("cropped-decode", here), Edit("scaled-decode", here)]
+    assert same_bits(dataset, rebuild(fixes.apply(pipeline, edits[:1]))) == 7
+    with pytest.raises(CannotFix, match="already"):
+        fixes.apply(pipeline, edits)
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,9 @@ _TEXTS: dict[str, _Text] = {
         f"put .{_label(p)} before the map that feeds it; it must look only at what "
         "that map hands on unchanged"
     ),
+    "cropped-decode": lambda p, _: (
+        f"in {_label(p)}, tf.image.decode_and_crop_jpeg for the part that is cut out"
+    ),
     "scaled-decode": lambda p, _: (
         f"in {_label(p)}, tf.io.decode_jpeg(..., ratio=2), 4 or 8 where the resize "
         "makes the picture smaller still"
