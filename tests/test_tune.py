@@ -238,6 +238,23 @@ def _shuffled_early(files):
     return data.batch(4).map(lambda x: x + 1)
 
 
+def _drawn_late(files):
+    def work(x):
+        made = tf.linalg.matmul(tf.fill([40, 40], float(x)), tf.ones([40, 40]))
+        return made[0] + tf.random.normal([40], seed=4), x
+
+    return tf.data.Dataset.range(30).shuffle(7, seed=2).map(work).batch(4)
+
+
+def _named(files):
+    def load(name):
+        size = tf.strings.length(tf.io.read_file(name))
+        return tf.random.uniform([], 0, 9, tf.int32, seed=4) * size, size
+
+    names = tf.data.Dataset.list_files(str(files / "*"), seed=1)
+    return names.map(load).batch(2).repeat(3)
+
+
 def _wide(files):
     data = tf.data.Dataset.range(40).map(lambda x: x * 2, num_parallel_calls=2)
     return data.map(lambda x: x + 1, num_parallel_calls=2, deterministic=True).batch(4)
@@ -247,7 +264,7 @@ FILES = {
     one.__name__.strip("_"): one
     for one in (
         *(_records, _files, _turns, _drawn, _sorted_out),
-        *(_shuffled_late, _shuffled_early, _wide),
+        *(_shuffled_late, _shuffled_early, _drawn_late, _named, _wide),
     )
 }
 MUST = {
@@ -258,6 +275,8 @@ MUST = {
     "sorted_out": {"filter-first"},
     "shuffled_late": {"shuffle-ids", "cache"},
     "shuffled_early": {"cache-before-shuffle"},
+    "drawn_late": {"cache-undrawn", "parallel-map"},
+    "named": {"cache-undrawn"},
     "wide": {"unordered", "vectorize-map"},
 }
 

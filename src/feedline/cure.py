@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 _TRIAL_FILL_S = 1.5
 _PROOF_STEPS = 4
-_CACHES = ("cache", "cache-before-shuffle")
+_CACHES = ("cache", "cache-before-shuffle", "cache-undrawn")
 
 
 @dataclass

@@ -24,8 +24,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     for stage in case.pipeline.find("map"):
         cost = case.cost(stage)
         ops = {op for function in stage.functions for op in function.ops}
-        cuts = not ops.isdisjoint({"Slice", "StridedSlice"})
-        if cost is None or "DecodeJpeg" not in ops or not cuts or stage.python:
+        if cost is None or not ops >= {"DecodeJpeg", "Slice"} or stage.python:
             continue
         if not case.movable(stage) or stage.number < 0:
             continue

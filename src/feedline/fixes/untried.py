@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from feedline import fixes
-from feedline.fixes.fix import Case, Grade, Proposal
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Case, Grade, Proposal
 from feedline.fixes.plan import Outcome, Trial, gain
 
 _WORTH_TELLING = 1.02
@@ -16,9 +17,18 @@ def untried(case: Case, allowed: tuple[Grade, ...]) -> list[Trial]:
     found = [
         Trial(proposal, gain(case, step_ms, proposal), _outcome(proposal))
         for proposal in fixes.proposals(case, others)
+        if _fits(case, proposal)
     ]
     worth = [trial for trial in found if trial.predicted >= _WORTH_TELLING]
     return sorted(worth, key=lambda trial: -trial.predicted)
+
+
+def _fits(case: Case, proposal: Proposal) -> bool:
+    try:
+        fixes.apply(case.pipeline, [proposal.edit])
+    except (CannotFix, FeedlineError):
+        return False
+    return True
 
 
 def _outcome(proposal: Proposal) -> Outcome:

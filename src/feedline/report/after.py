@@ -48,7 +48,7 @@ def _expected(
     for edit in plan.edits:
         if (proposal := proposals.get(edit)) is None:
             continue
-        if edit.fix in ("cache", "cache-before-shuffle"):
+        if edit.fix.startswith("cache"):
             first = costs
         if proposal.costs is not None:
             costs = proposal.costs

@@ -111,8 +111,8 @@ def split(stage: Stage) -> Split:
     """The function of the map `stage` in two, or three."""
     import tensorflow as tf
 
-    one = flat(stage, inside=_holds_state)
-    drawing = _drawing(stage, one)
+    one = flat(stage, inside=holds_state)
+    drawing = drawing_in(stage, one)
     cut = _frontier(stage, one, drawing)
     names = {op.name for op in drawing}
     draws = _handed_over(one, drawing, names, {tensor.name for tensor in cut})
@@ -228,11 +228,11 @@ def _check_run_ahead(pipeline: Pipeline, stage: Stage, parts: Split) -> None:
             raise CannotRewrite(stage, f"{other.label()} draws from the same generator")
 
 
-def _holds_state(op: Operation) -> bool:
+def holds_state(op: Operation) -> bool:
     return bool(_KERNEL.match(op.type) or _VARIABLE.match(op.type))
 
 
-def _drawing(stage: Stage, one: Flat) -> list[Operation]:
+def drawing_in(stage: Stage, one: Flat) -> list[Operation]:
     """The operations with state, in order; refused where they cannot be moved."""
     wrapper_of(stage)
     found = []
@@ -241,12 +241,12 @@ def _drawing(stage: Stage, one: Flat) -> list[Operation]:
             raise CannotRewrite(stage, "it runs Python for every element")
         if _FOREIGN.match(op.type):
             raise CannotRewrite(stage, f"it has a {op.type}, which holds other state")
-        if _holds_state(op):
+        if holds_state(op):
             found.append(op)
         for inner in inner_ops(op) if any(called(op)) else ():
             if inner.type in PYTHON or _FOREIGN.match(inner.type):
                 raise CannotRewrite(stage, f"it has a {inner.type} inside {op.type}")
-            if _holds_state(inner):
+            if holds_state(inner):
                 raise CannotRewrite(
                     stage, f"it draws inside a condition or a loop ({op.type})"
                 )

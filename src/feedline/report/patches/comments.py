@@ -185,6 +185,11 @@ _TEXTS: dict[str, _Text] = {
         f"a batch of {place.edit.args.get('batch_size')}, if the training stands it"
     ),
     "cache": _cache,
+    "cache-undrawn": lambda p, _: (
+        f"take {_label(p)} apart: what it does before its first random draw in a map "
+        "of its own, then .cache(), then the shuffle if one stands before, then the "
+        "rest"
+    ),
     "cache-before-shuffle": lambda p, _: (
         f"put .cache() and then .{_label(p)} after the {_maps(p)} that follows it"
     ),
