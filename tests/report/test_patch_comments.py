@@ -26,6 +26,7 @@ TF = "import tensorflow as tf\n"
         (at("interleave", 2, op="tfrecord", args={"way": "ahead"}), "the next files"),
         (at("scaled-decode", 2, label="map(f)"), "tf.io.decode_jpeg"),
         (at("cache-undrawn", 2, label="map(f)"), "before its first random draw"),
+        (at("crop-first", 2, label="map(f)"), "after the crop"),
         (at("cropped-decode", 2, label="map(f)"), "decode_and_crop_jpeg"),
         (at("worker-processes", 2, args={"workers": 2}), "2 worker processes"),
         (at("mixed-precision", 2, op="fit"), "set_global_policy"),

@@ -65,7 +65,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
     stage = find(pipeline, edit.stage)
     before = _order(pipeline, stage) if _draws(stage) else None
-    if before is None or "func" in stage.args:
+    if before is None:
         raise CannotFix(f"{stage.label()} cannot be taken apart")
     parts = apart(stage)
     if parts.bytes > int(edit.args.get("most", 0)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
+from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal, find
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
@@ -45,7 +45,5 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.crop import cropped_decode
 
     stage = find(pipeline, edit.stage)
-    if "func" in stage.args:
-        raise CannotFix(f"{stage.label()} has been rewritten already")
     args = {**stage.args, "func": cropped_decode(stage)}
     return pipeline.swap(stage, replace(stage, args=args))

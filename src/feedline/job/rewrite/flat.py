@@ -71,6 +71,8 @@ class Flat:
 def wrapper_of(stage: Stage) -> Any:
     """TensorFlow's wrapper of the one function of a map or a filter."""
     traced: tuple[Any, ...] = getattr(stage.handle, "traced", ())
+    if "func" in stage.args:  # its handle has the function as it was
+        raise CannotRewrite(stage, "it has been rewritten already")
     if len(traced) != 1 or stage.handle.composite:
         raise CannotRewrite(stage, "it has no single traced function")
     graph = getattr(traced[0].function, "graph", None)

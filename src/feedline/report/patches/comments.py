@@ -205,6 +205,10 @@ _TEXTS: dict[str, _Text] = {
         f"put .{_label(p)} before the map that feeds it; it must look only at what "
         "that map hands on unchanged"
     ),
+    "crop-first": lambda p, _: (
+        f"in {_label(p)}, what is done to each pixel by itself (hue, saturation) after "
+        "the crop"
+    ),
     "cropped-decode": lambda p, _: (
         f"in {_label(p)}, tf.image.decode_and_crop_jpeg for the part that is cut out"
     ),
