@@ -30,8 +30,11 @@ ALONE = (
 
 # Started in the background of a shell, a process inherits that Ctrl-C is ignored,
 # and hands it on to every script that a test starts and interrupts.
+# Under `nohup` it is so with the end of the terminal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
