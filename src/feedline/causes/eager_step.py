@@ -35,9 +35,10 @@ def train_step(x, y):
 ## Fix
 
 - `compile-step` (exact where the weights come out the same, bit for bit, else
-  numeric): the same operations as one graph. In a loop of your own `feedline run`
-  does this to the part that takes the gradients, where its source shows that nothing
-  in it would mean something else: Python such as `print` would run only while tracing.
+  numeric): the same operations as one graph. In a loop of your own
+  `feedline run` does this to the part that takes the gradients, where its
+  source shows that nothing in it would mean something else: Python such as
+  `print` would run only while tracing.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ other pixels, such as contrast at their mean, stays before the crop.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal, find
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
@@ -21,25 +21,14 @@ _SHARE = 0.6
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    for stage in case.pipeline.find("map"):
-        cost = case.cost(stage)
-        ops = {op for function in stage.functions for op in function.ops}
-        if cost is None or "Slice" not in ops or not ops & _DEAR or stage.python:
-            continue
-        if stage.handle is None or not case.movable(stage) or "func" in stage.args:
-            continue
-        less = replace(cost, ms_per_batch=cost.ms_per_batch * _SHARE)
-        yield Proposal(
-            Edit("crop-first", stage.number),
-            "exact",
-            stage.where,
-            tuple(less if each is cost else each for each in case.costs),
-        )
+    return proposals(case, "crop-first", "exact", _fits, _SHARE)
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.delay import delayed
 
-    stage = find(pipeline, edit.stage)
-    args = {**stage.args, "func": delayed(stage)}
-    return pipeline.swap(stage, replace(stage, args=args))
+    return rewritten(pipeline, edit, delayed)
+
+
+def _fits(ops: set[str]) -> bool:
+    return "Slice" in ops and bool(ops & _DEAR)

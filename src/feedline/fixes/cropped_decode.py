@@ -10,9 +10,9 @@ which is why this is numeric and not exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal, find
+from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
@@ -21,20 +21,7 @@ _SHARE = 0.6
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    for stage in case.pipeline.find("map"):
-        cost = case.cost(stage)
-        ops = {op for function in stage.functions for op in function.ops}
-        if cost is None or not ops >= {"DecodeJpeg", "Slice"} or stage.python:
-            continue
-        if not case.movable(stage) or stage.number < 0:
-            continue
-        less = replace(cost, ms_per_batch=cost.ms_per_batch * _SHARE)
-        yield Proposal(
-            Edit("cropped-decode", stage.number),
-            "numeric",
-            stage.where,
-            tuple(less if each is cost else each for each in case.costs),
-        )
+    return proposals(case, "cropped-decode", "numeric", _fits, _SHARE)
 
 
 def least(edit: Edit) -> Grade:  # noqa: ARG001
@@ -44,6 +31,8 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.crop import cropped_decode
 
-    stage = find(pipeline, edit.stage)
-    args = {**stage.args, "func": cropped_decode(stage)}
-    return pipeline.swap(stage, replace(stage, args=args))
+    return rewritten(pipeline, edit, cropped_decode)
+
+
+def _fits(ops: set[str]) -> bool:
+    return ops >= {"DecodeJpeg", "Slice"}
