@@ -141,18 +141,18 @@ def target_of(tables: Tables, word: int, pool: Pool) -> Target:
 def skipgram(
     tables: Tables, weights: Weights, words: list[int], pool: Pool, rate: float
 ) -> Tally:
-    """Every two words of a window predict its centre, from one draw of noise."""
+    """Every four words of a window predict its centre, from one draw of noise."""
     done = Tally()
     for centre, word in enumerate(words):
         around = window_of(tables, words, centre, pool.lot)
-        for i in range(0, len(around), 2):
-            two = around[i : i + 2]
+        for i in range(0, len(around), draw.SHARED):
+            four = around[i : i + draw.SHARED]
             target = target_of(tables, word, pool)
             for part in range(0, len(target), TOGETHER):
-                inputs = weights.inputs[two].astype(np.float64)
+                inputs = weights.inputs[four].astype(np.float64)
                 some = target[part : part + TOGETHER]
                 change, loss = predict(weights, inputs, some, rate)
-                for row, own in zip(two, change, strict=True):
+                for row, own in zip(four, change, strict=True):
                     weights.inputs[row] += own
                 done += Tally(loss)
         done += Tally(examples=len(around))

@@ -39,7 +39,7 @@ WIDTH = _width()
 TILE = 6  # outputs that a tile holds in registers; see `sums`
 
 _FLOAT, _INT = ir.FloatType(), ir.IntType(32)
-_LANES = ir.VectorType(_FLOAT, WIDTH)
+LANES = ir.VectorType(_FLOAT, WIDTH)
 _INTS = ir.VectorType(_INT, WIDTH)
 
 
@@ -56,7 +56,7 @@ vector = VectorType()
 @register_model(VectorType)
 class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _LANES)
+        super().__init__(manager, kind, LANES)
 
 
 def _arithmetic(symbol: Any, emit: str) -> None:
@@ -92,7 +92,7 @@ def load(typing: Any, array: Any, index: Any) -> Any:  # noqa: ARG001
     """Lanes array[index], array[index + 1], ..."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(_address(context, builder, sig, args, _LANES), align=4)
+        return builder.load(_address(context, builder, sig, args, LANES), align=4)
 
     return vector(array, index), emit
 
@@ -102,7 +102,7 @@ def store(typing: Any, array: Any, index: Any, value: Any) -> Any:  # noqa: ARG0
     """Write the lanes to array[index], array[index + 1], ..."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _address(context, builder, sig, args, _LANES)
+        pointer = _address(context, builder, sig, args, LANES)
         builder.store(args[2], pointer, align=4)
         return context.get_dummy_value()
 
@@ -132,7 +132,7 @@ def splat(typing: Any, value: Any) -> Any:  # noqa: ARG001
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         scalar = context.cast(builder, args[0], sig.args[0], types.float32)
-        one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), scalar, _INT(0))
+        one = builder.insert_element(ir.Constant(LANES, ir.Undefined), scalar, _INT(0))
         mask = ir.Constant(_INTS, [0] * WIDTH)
         return builder.shuffle_vector(one, one, mask)
 
@@ -154,10 +154,15 @@ def lane(typing: Any, value: Any, index: Any) -> Any:  # noqa: ARG001
 
 
 def _call(builder: Any, name: str, args: Any) -> Any:
-    kind = ir.FunctionType(_LANES, [_LANES] * len(args))
+    kind = ir.FunctionType(LANES, [LANES] * len(args))
     symbol = f"llvm.{name}.v{WIDTH}f32"
     function = cgutils.get_or_insert_function(builder.module, kind, symbol)
     return builder.call(function, args)
+
+
+def multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, as LLVM has it."""
+    return _call(builder, "fmuladd", [a, b, c])
 
 
 @intrinsic
@@ -165,7 +170,7 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001
     """a * b + c, rounded once where the processor can."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
-        return _call(builder, "fmuladd", args)
+        return multiply_add(builder, *args)
 
     return vector(a, b, c), emit
 
@@ -226,13 +231,15 @@ def _halves(builder: Any, a: Any, b: Any, step: int) -> Any:
     )
 
 
-def _fold(builder: Any, parts: list[Any]) -> Any:
-    """Lane i of the result is the sum of the lanes of parts[i].
+def fold(builder: Any, parts: list[Any]) -> Any:
+    """Lane i of the result is the sum of the lanes of parts[i]; the others are 0.
 
     Folding vectors against each other takes a third of the instructions that
     summing each alone would. The places come out with their bits reversed,
     so they are put in that way.
     """
+    nothing = ir.Constant(LANES, [0.0] * WIDTH)
+    parts = [*parts, *([nothing] * (WIDTH - len(parts)))]
     bits = WIDTH.bit_length() - 1
     order = [int(f"{i:0{bits}b}"[::-1], 2) for i in range(WIDTH)]
     level = [parts[i] for i in order]
@@ -251,8 +258,7 @@ def sums(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:  #
     """Lane 0 is the sum of a's lanes, ..., lane 5 of f's; the others are 0."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
-        nothing = ir.Constant(_LANES, [0.0] * WIDTH)
-        return _fold(builder, [*args, *([nothing] * (WIDTH - len(args)))])
+        return fold(builder, list(args))
 
     return vector(a, b, c, d, e, f), emit
 
@@ -281,7 +287,7 @@ def power_of_two(typing: Any, value: Any) -> Any:  # noqa: ARG001
         whole = builder.fptosi(args[0], _INTS)
         biased = builder.add(whole, ir.Constant(_INTS, [127] * WIDTH))
         bits = builder.shl(biased, ir.Constant(_INTS, [23] * WIDTH))
-        return builder.bitcast(bits, _LANES)
+        return builder.bitcast(bits, LANES)
 
     return vector(value), emit
 
@@ -294,7 +300,7 @@ def exponent(typing: Any, value: Any) -> Any:  # noqa: ARG001
         bits = builder.bitcast(args[0], _INTS)
         biased = builder.lshr(bits, ir.Constant(_INTS, [23] * WIDTH))
         whole = builder.sub(biased, ir.Constant(_INTS, [127] * WIDTH))
-        return builder.sitofp(whole, _LANES)
+        return builder.sitofp(whole, LANES)
 
     return vector(value), emit
 
@@ -307,7 +313,7 @@ def mantissa(typing: Any, value: Any) -> Any:  # noqa: ARG001
         bits = builder.bitcast(args[0], _INTS)
         kept = builder.and_(bits, ir.Constant(_INTS, [0x7FFFFF] * WIDTH))
         one = builder.or_(kept, ir.Constant(_INTS, [0x3F800000] * WIDTH))
-        return builder.bitcast(one, _LANES)
+        return builder.bitcast(one, LANES)
 
     return vector(value), emit
 

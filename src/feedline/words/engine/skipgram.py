@@ -1,13 +1,13 @@
 """Skip-gram: every word of a window predicts the word in its middle.
 
 As in word2vec the context words are the inputs and the centre is the target. The
-context words are taken two at a time, and each two share their negatives: that
-makes a tile of two inputs and six outputs (see tile.py). No quality is lost by it:
+context words are taken four at a time, and each four share their negatives: that
+makes a tile of four inputs and six outputs (see tile.py). No quality is lost by it:
 on 17 million words the scores with negatives of its own for every context word are
-the same within the noise of the seeds.
+the same within the noise of the seeds; with eight that share them SimLex falls.
 
 Draws come first, for some centres at a time, and the arithmetic after them: so
-the rows that a tile will need are known, and asked for, two tiles ahead.
+the rows that a tile will need are known, and asked for, two groups ahead.
 """
 
 from __future__ import annotations
@@ -27,10 +27,34 @@ from feedline.words.engine.draws import (
     step,
 )
 from feedline.words.engine.simd import TILE, WIDTH
-from feedline.words.engine.tile import borrow, fetch_rows, give_back, half, pair
+from feedline.words.engine.tables import SHARED
+from feedline.words.engine.tile import borrow, fetch_rows, give_back, step_together
 
-AHEAD = 2  # tiles between asking for rows and using them
-PLANNED = 320  # pairs drawn before their arithmetic
+AHEAD = 2  # groups between asking for rows and using them
+PLANNED = 160  # groups of inputs drawn before their arithmetic
+
+
+@njit(nogil=True, inline="always")
+def gather(
+    kept: Any,
+    place: Any,
+    centre: Any,
+    rest: Any,
+    ins: Any,
+    at: Any,
+    stride: Any,
+    nothing: Any,
+) -> Any:
+    """The rows of the next words of a window, as many as share their negatives, and
+    `nothing` where there are no more; how many there are, and the place after them."""
+    there = min(rest, SHARED)
+    for i in range(SHARED):
+        ins[at + i] = nothing
+        if i < there:
+            place += place == centre
+            ins[at + i] = kept[place] * stride
+            place += 1
+    return there, place
 
 
 @njit(nogil=True, cache=True)
@@ -57,8 +81,8 @@ def with_noise(
     tiles = (1 + negative + TILE - 1) // TILE
     outputs = tiles * TILE
     kept = np.empty(SENTENCE, np.int64)
-    firsts = np.empty(PLANNED + window, np.int64)
-    seconds = np.empty(PLANNED + window, np.int64)
+    ins = np.empty((PLANNED + window) * SHARED, np.int64)
+    theres = np.empty(PLANNED + window, np.int64)
     rows = np.empty((PLANNED + window) * outputs, np.int64)
     pool, state = new_pool(state, noise)
     at = examples = words = 0
@@ -68,56 +92,59 @@ def with_noise(
         words += n
         centre = 0
         while centre < n:
-            pairs = 0
-            while centre < n and pairs < PLANNED:
+            groups = 0
+            while centre < n and groups < PLANNED:
                 target = kept[centre]
                 state = step(state)
                 far = reach(state, window)
-                left, right = max(0, centre - far), min(n, centre + far + 1)
-                rest = right - left - 1
+                place, right = max(0, centre - far), min(n, centre + far + 1)
+                rest = right - place - 1
                 examples += rest
-                place = left
                 while rest > 0:
-                    place += place == centre
-                    firsts[pairs] = kept[place] * stride
-                    place += 1
-                    place += place == centre
-                    seconds[pairs] = kept[place] * stride if rest > 1 else no_input
-                    place += 1
-                    rest -= 2
+                    theres[groups], place = gather(
+                        kept,
+                        place,
+                        centre,
+                        rest,
+                        ins,
+                        groups * SHARED,
+                        stride,
+                        no_input,
+                    )
+                    rest -= SHARED
                     state = noise_tiles(
                         state,
                         noise,
                         pool,
                         target,
                         rows,
-                        pairs * outputs,
+                        groups * outputs,
                         negative,
                         stride,
                         no_output,
                     )
-                    pairs += 1
+                    groups += 1
                 centre += 1
-            for i in range(pairs):
-                if i + AHEAD < pairs:
-                    soon = i + AHEAD
+            for i in range(groups):
+                soon = i + AHEAD
+                if soon < groups:
                     fetch_rows(y, rows, soon * outputs, (soon + 1) * outputs, depth)
-                    fetch_rows(x, firsts, soon, soon + 1, depth)
-                    fetch_rows(x, seconds, soon, soon + 1, depth)
+                    first = soon * SHARED
+                    fetch_rows(x, ins, first, first + theres[soon], depth)
                 for t in range(tiles):
-                    first = t * 2 * WIDTH
-                    second = first if seconds[i] != no_input else tiles * 2 * WIDTH
-                    pair(
+                    step_together(
                         x,
-                        firsts[i],
-                        seconds[i],
+                        ins,
+                        i * SHARED,
+                        theres[i],
                         y,
                         rows,
                         i * outputs + t * TILE,
+                        False,
                         depth,
                         signs,
-                        first,
-                        second,
+                        t * 2 * WIDTH,
+                        tiles * 2 * WIDTH,
                         now,
                         tally,
                     )
@@ -155,6 +182,7 @@ def with_tree(
     nothing = longest * 2 * WIDTH
     kept = np.empty(SENTENCE, np.int64)
     rows = np.empty(longest * TILE, np.int64)
+    ins = np.empty(SHARED, np.int64)
     near = np.zeros(TILE * stride, np.float32)
     before = np.zeros(TILE * stride, np.float32)
     nearest = np.arange(TILE) * stride
@@ -184,62 +212,44 @@ def with_tree(
             )
             # The last tile may be mostly empty: then half of one will do.
             end = (offsets[kept[centre] + 1] - offsets[kept[centre]]) % TILE
-            whole = tiles - 1 if tiles > 1 and 0 < end <= TILE // 2 else tiles
+            whole = tiles - 1 if 0 < end <= TILE // 2 else tiles
             borrow(y, rows, near, before, stride, depth)
             place = left
             while rest > 0:
-                place += place == centre
-                first = kept[place] * stride
-                place += 1
-                place += place == centre
-                second = kept[place] * stride if rest > 1 else no_input
-                place += 1
-                rest -= 2
-                pair(
+                there, place = gather(
+                    kept, place, centre, rest, ins, 0, stride, no_input
+                )
+                rest -= SHARED
+                step_together(
                     x,
-                    first,
-                    second,
+                    ins,
+                    0,
+                    there,
                     near,
                     nearest,
                     0,
+                    whole == 0,
                     depth,
                     signs,
                     0,
-                    0 if second != no_input else nothing,
+                    nothing,
                     now,
                     tally,
                 )
-                for t in range(1, whole):
-                    sign = t * 2 * WIDTH
-                    other = sign if second != no_input else nothing
-                    pair(
+                for t in range(1, tiles):
+                    step_together(
                         x,
-                        first,
-                        second,
+                        ins,
+                        0,
+                        there,
                         y,
                         rows,
                         t * TILE,
+                        t == whole,
                         depth,
                         signs,
-                        sign,
-                        other,
-                        now,
-                        tally,
-                    )
-                if whole < tiles:
-                    sign = whole * 2 * WIDTH
-                    other = sign if second != no_input else nothing
-                    half(
-                        x,
-                        first,
-                        second,
-                        y,
-                        rows,
-                        whole * TILE,
-                        depth,
-                        signs,
-                        sign,
-                        other,
+                        t * 2 * WIDTH,
+                        nothing,
                         now,
                         tally,
                     )

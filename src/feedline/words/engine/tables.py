@@ -37,10 +37,13 @@ place as likely as any other, and the pool is renewed place by place from the wh
 distribution. A word so drawn is used two or three times before it goes, for words
 that lie some sentences apart. Its row is then in the cache: rows of noise are what
 training waits for, and this fetches them two or three times less often. Sharing
-negatives within a window would save as much and costs quality, since the uses of a
-word then all push against the same few neighbours."""
+negatives in the whole of a window would save as much and costs quality, since the
+uses of a word then all push against the same few neighbours."""
 DRAWN = 5
 """Places of the pool that one random number gives, eight bits each."""
+
+SHARED = 4
+"""Words of a window that have one draw of noise, and take their steps together."""
 
 SENTENCE = 1024
 """Kept words after which a longer sentence is cut."""

@@ -8,14 +8,16 @@ output rows y0 ... y5 it takes the twelve dot products, turns each into an error
 
 and moves all eight rows along their gradients, every gradient taken from the
 rows as they were before the tile. Twelve sums live in registers while the
-dimension is walked once, then twelve errors while it is walked a second time: a
+dimension is walked once, then the errors while it is walked a second time: a
 row is loaded twice and stored once where twelve separate dot products would load
-it twelve times.
+it twelve times. With four input rows the first walk is taken twice, and the
+errors of both are made at once: while one waits for its exponential, the
+processor is busy with the other.
 
 `signs` holds, for each kind of tile, WIDTH signs and WIDTH shifts: sign +1 for
 what was seen and -1 for noise; a lane that stands for nothing has sign 0 and
-shift 40, whose p is 1 and whose g is 0. Where there is no second input row, `b`
-is a row of zeros and its signs are such lanes.
+shift 40, whose p is 1 and whose g is 0. Where there is no last input row, a row
+of zeros stands in for it, and its signs are such lanes.
 
 `tally` holds the loss: -log of the product of all p. The product is kept as
 mantissas (first WIDTH numbers) and exponents (the next WIDTH), so that no
@@ -30,6 +32,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from feedline.words.engine.product import dots, move
 from feedline.words.engine.simd import (
     TILE,
     WIDTH,
@@ -46,6 +49,9 @@ from feedline.words.engine.simd import (
 )
 
 LINE = 16  # floats of a cache line
+
+dots_3, dots_6 = dots(3), dots(6)
+move_2_3, move_2_6, move_4_3, move_4_6 = move(2, 3), move(2, 6), move(4, 3), move(4, 6)
 
 
 def noise_signs(negative: int) -> NDArray[np.float32]:
@@ -106,158 +112,119 @@ def give_back(
             store(y, rows[i] + d, load(y, rows[i] + d) + change)
 
 
+@njit(nogil=True, inline="always")
+def weigh(dots: Any, signs: Any, sign: Any, rate: Any) -> Any:
+    """The probabilities and the errors of six dot products."""
+    s = load(signs, sign)
+    p = sigmoid(fma(dots, s, load(signs, sign + WIDTH)))
+    return p, (splat(1.0) - p) * s * splat(rate)
+
+
+@njit(nogil=True, inline="always")
+def count(p: Any, tally: Any) -> None:
+    """Add the loss of these probabilities; of two at a time at most, as the product
+    of more could be too small for a float32."""
+    product = load(tally, 0) * p
+    store(tally, WIDTH, load(tally, WIDTH) + exponent(product))
+    store(tally, 0, mantissa(product))
+
+
+@njit(nogil=True, cache=True)
+def step_together(
+    x: Any,
+    ins: Any,
+    i: Any,
+    there: Any,
+    y: Any,
+    rows: Any,
+    at: Any,
+    few: Any,
+    depth: Any,
+    signs: Any,
+    sign: Any,
+    nothing: Any,
+    rate: Any,
+    tally: Any,
+) -> None:
+    """Input rows from `ins[i]` on, of which `there` stand for a word, against six rows
+    of `y`, or three where these are `few`."""
+    work = (signs, sign, nothing, rate, tally)
+    if there < 3:
+        pair(x, ins, i, there, y, rows, at, few, depth, *work)
+    else:
+        quad(x, ins, i, there, y, rows, at, few, depth, *work)
+
+
 @njit(nogil=True, cache=True)
 def pair(
     x: Any,
-    a: Any,
-    b: Any,
+    ins: Any,
+    i: Any,
+    there: Any,
     y: Any,
     rows: Any,
     at: Any,
+    few: Any,
     depth: Any,
     signs: Any,
-    sign_a: Any,
-    sign_b: Any,
+    sign: Any,
+    nothing: Any,
     rate: Any,
     tally: Any,
 ) -> None:
-    """Two input rows, `a` and `b` of `x`, against six rows of `y`."""
-    y0, y1, y2 = rows[at], rows[at + 1], rows[at + 2]
-    y3, y4, y5 = rows[at + 3], rows[at + 4], rows[at + 5]
-    zero = splat(0.0)
-    a0 = a1 = a2 = a3 = a4 = a5 = zero
-    b0 = b1 = b2 = b3 = b4 = b5 = zero
-    for d in range(0, depth, WIDTH):
-        u = load(x, a + d)
-        v = load(x, b + d)
-        w = load(y, y0 + d)
-        a0 = fma(u, w, a0)
-        b0 = fma(v, w, b0)
-        w = load(y, y1 + d)
-        a1 = fma(u, w, a1)
-        b1 = fma(v, w, b1)
-        w = load(y, y2 + d)
-        a2 = fma(u, w, a2)
-        b2 = fma(v, w, b2)
-        w = load(y, y3 + d)
-        a3 = fma(u, w, a3)
-        b3 = fma(v, w, b3)
-        w = load(y, y4 + d)
-        a4 = fma(u, w, a4)
-        b4 = fma(v, w, b4)
-        w = load(y, y5 + d)
-        a5 = fma(u, w, a5)
-        b5 = fma(v, w, b5)
-    sa = load(signs, sign_a)
-    sb = load(signs, sign_b)
-    pa = sigmoid(fma(sums(a0, a1, a2, a3, a4, a5), sa, load(signs, sign_a + WIDTH)))
-    pb = sigmoid(fma(sums(b0, b1, b2, b3, b4, b5), sb, load(signs, sign_b + WIDTH)))
-    product = load(tally, 0) * (pa * pb)
-    store(tally, WIDTH, load(tally, WIDTH) + exponent(product))
-    store(tally, 0, mantissa(product))
-    one = splat(1.0)
-    ga = (one - pa) * sa * splat(rate)
-    gb = (one - pb) * sb * splat(rate)
-    a0, a1, a2 = lane(ga, 0), lane(ga, 1), lane(ga, 2)
-    a3, a4, a5 = lane(ga, 3), lane(ga, 4), lane(ga, 5)
-    b0, b1, b2 = lane(gb, 0), lane(gb, 1), lane(gb, 2)
-    b3, b4, b5 = lane(gb, 3), lane(gb, 4), lane(gb, 5)
-    for d in range(0, depth, WIDTH):
-        u = load(x, a + d)
-        v = load(x, b + d)
-        w = load(y, y0 + d)
-        ea = a0 * w
-        eb = b0 * w
-        store(y, y0 + d, fma(a0, u, fma(b0, v, w)))
-        w = load(y, y1 + d)
-        ea = fma(a1, w, ea)
-        eb = fma(b1, w, eb)
-        store(y, y1 + d, fma(a1, u, fma(b1, v, w)))
-        w = load(y, y2 + d)
-        ea = fma(a2, w, ea)
-        eb = fma(b2, w, eb)
-        store(y, y2 + d, fma(a2, u, fma(b2, v, w)))
-        w = load(y, y3 + d)
-        ea = fma(a3, w, ea)
-        eb = fma(b3, w, eb)
-        store(y, y3 + d, fma(a3, u, fma(b3, v, w)))
-        w = load(y, y4 + d)
-        ea = fma(a4, w, ea)
-        eb = fma(b4, w, eb)
-        store(y, y4 + d, fma(a4, u, fma(b4, v, w)))
-        w = load(y, y5 + d)
-        ea = fma(a5, w, ea)
-        eb = fma(b5, w, eb)
-        store(y, y5 + d, fma(a5, u, fma(b5, v, w)))
-        store(x, a + d, u + ea)
-        # Loaded once more: where a and b are one word, a's step must not be lost.
-        store(x, b + d, load(x, b + d) + eb)
+    """One word or two."""
+    two = (ins[i], ins[i + 1])
+    other = sign if there > 1 else nothing
+    if few:
+        a, b = dots_3(x, two, y, rows, at, depth)
+    else:
+        a, b = dots_6(x, two, y, rows, at, depth)
+    p, a = weigh(a, signs, sign, rate)
+    q, b = weigh(b, signs, other, rate)
+    count(p * q, tally)
+    if few:
+        move_2_3(x, two, y, rows, at, depth, (a, b))
+    else:
+        move_2_6(x, two, y, rows, at, depth, (a, b))
 
 
 @njit(nogil=True, cache=True)
-def half(
+def quad(
     x: Any,
-    a: Any,
-    b: Any,
+    ins: Any,
+    i: Any,
+    there: Any,
     y: Any,
     rows: Any,
     at: Any,
+    few: Any,
     depth: Any,
     signs: Any,
-    sign_a: Any,
-    sign_b: Any,
+    sign: Any,
+    nothing: Any,
     rate: Any,
     tally: Any,
 ) -> None:
-    """As `pair`, against three rows of `y`: for the end of a path, where the other
-    three would stand for nothing."""
-    y0, y1, y2 = rows[at], rows[at + 1], rows[at + 2]
-    zero = splat(0.0)
-    a0 = a1 = a2 = b0 = b1 = b2 = zero
-    for d in range(0, depth, WIDTH):
-        u = load(x, a + d)
-        v = load(x, b + d)
-        w = load(y, y0 + d)
-        a0 = fma(u, w, a0)
-        b0 = fma(v, w, b0)
-        w = load(y, y1 + d)
-        a1 = fma(u, w, a1)
-        b1 = fma(v, w, b1)
-        w = load(y, y2 + d)
-        a2 = fma(u, w, a2)
-        b2 = fma(v, w, b2)
-    sa = load(signs, sign_a)
-    sb = load(signs, sign_b)
-    dots = sums(a0, a1, a2, zero, zero, zero)
-    pa = sigmoid(fma(dots, sa, load(signs, sign_a + WIDTH)))
-    dots = sums(b0, b1, b2, zero, zero, zero)
-    pb = sigmoid(fma(dots, sb, load(signs, sign_b + WIDTH)))
-    product = load(tally, 0) * (pa * pb)
-    store(tally, WIDTH, load(tally, WIDTH) + exponent(product))
-    store(tally, 0, mantissa(product))
-    one = splat(1.0)
-    ga = (one - pa) * sa * splat(rate)
-    gb = (one - pb) * sb * splat(rate)
-    a0, a1, a2 = lane(ga, 0), lane(ga, 1), lane(ga, 2)
-    b0, b1, b2 = lane(gb, 0), lane(gb, 1), lane(gb, 2)
-    for d in range(0, depth, WIDTH):
-        u = load(x, a + d)
-        v = load(x, b + d)
-        w = load(y, y0 + d)
-        ea = a0 * w
-        eb = b0 * w
-        store(y, y0 + d, fma(a0, u, fma(b0, v, w)))
-        w = load(y, y1 + d)
-        ea = fma(a1, w, ea)
-        eb = fma(b1, w, eb)
-        store(y, y1 + d, fma(a1, u, fma(b1, v, w)))
-        w = load(y, y2 + d)
-        ea = fma(a2, w, ea)
-        eb = fma(b2, w, eb)
-        store(y, y2 + d, fma(a2, u, fma(b2, v, w)))
-        store(x, a + d, u + ea)
-        # Loaded once more, as in `pair`.
-        store(x, b + d, load(x, b + d) + eb)
+    """Three words or four."""
+    left, right = (ins[i], ins[i + 1]), (ins[i + 2], ins[i + 3])
+    four = (ins[i], ins[i + 1], ins[i + 2], ins[i + 3])
+    other = sign if there > 3 else nothing
+    if few:
+        a, b = dots_3(x, left, y, rows, at, depth)
+        c, d = dots_3(x, right, y, rows, at, depth)
+    else:
+        a, b = dots_6(x, left, y, rows, at, depth)
+        c, d = dots_6(x, right, y, rows, at, depth)
+    p, a = weigh(a, signs, sign, rate)
+    q, b = weigh(b, signs, sign, rate)
+    r, c = weigh(c, signs, sign, rate)
+    s, d = weigh(d, signs, other, rate)
+    count(p * q, tally)
+    count(r * s, tally)
+    if few:
+        move_4_3(x, four, y, rows, at, depth, (a, b, c, d))
+    else:
+        move_4_6(x, four, y, rows, at, depth, (a, b, c, d))
 
 
 @njit(nogil=True, cache=True)
