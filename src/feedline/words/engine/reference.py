@@ -141,18 +141,19 @@ def target_of(tables: Tables, word: int, pool: Pool) -> Target:
 def skipgram(
     tables: Tables, weights: Weights, words: list[int], pool: Pool, rate: float
 ) -> Tally:
-    """Every four words of a window predict its centre, from one draw of noise."""
+    """Some words of a window at a time predict its centre, from one draw of noise."""
+    together = draw.SHARED[tables.config.loss]
     done = Tally()
     for centre, word in enumerate(words):
         around = window_of(tables, words, centre, pool.lot)
-        for i in range(0, len(around), draw.SHARED):
-            four = around[i : i + draw.SHARED]
+        for i in range(0, len(around), together):
+            few = around[i : i + together]
             target = target_of(tables, word, pool)
             for part in range(0, len(target), TOGETHER):
-                inputs = weights.inputs[four].astype(np.float64)
+                inputs = weights.inputs[few].astype(np.float64)
                 some = target[part : part + TOGETHER]
                 change, loss = predict(weights, inputs, some, rate)
-                for row, own in zip(four, change, strict=True):
+                for row, own in zip(few, change, strict=True):
                     weights.inputs[row] += own
                 done += Tally(loss)
         done += Tally(examples=len(around))

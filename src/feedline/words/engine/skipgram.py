@@ -28,8 +28,15 @@ from feedline.words.engine.draws import (
 )
 from feedline.words.engine.simd import TILE, WIDTH
 from feedline.words.engine.tables import SHARED
-from feedline.words.engine.tile import borrow, fetch_rows, give_back, step_together
+from feedline.words.engine.tile import (
+    borrow,
+    fetch_rows,
+    give_back,
+    pair,
+    step_together,
+)
 
+FOUR, TWO = SHARED["ns"], SHARED["hs"]
 AHEAD = 2  # groups between asking for rows and using them
 PLANNED = 160  # groups of inputs drawn before their arithmetic
 
@@ -42,13 +49,14 @@ def gather(
     rest: Any,
     ins: Any,
     at: Any,
+    most: Any,
     stride: Any,
     nothing: Any,
 ) -> Any:
-    """The rows of the next words of a window, as many as share their negatives, and
-    `nothing` where there are no more; how many there are, and the place after them."""
-    there = min(rest, SHARED)
-    for i in range(SHARED):
+    """The rows of the next words of a window, `most` at most, and `nothing` where there
+    are no more; how many there are, and the place after them."""
+    there = min(rest, most)
+    for i in range(most):
         ins[at + i] = nothing
         if i < there:
             place += place == centre
@@ -80,8 +88,9 @@ def with_noise(
     no_output = y.size - stride
     tiles = (1 + negative + TILE - 1) // TILE
     outputs = tiles * TILE
+    nothing = tiles * 2 * WIDTH
     kept = np.empty(SENTENCE, np.int64)
-    ins = np.empty((PLANNED + window) * SHARED, np.int64)
+    ins = np.empty((PLANNED + window) * FOUR, np.int64)
     theres = np.empty(PLANNED + window, np.int64)
     rows = np.empty((PLANNED + window) * outputs, np.int64)
     pool, state = new_pool(state, noise)
@@ -107,11 +116,12 @@ def with_noise(
                         centre,
                         rest,
                         ins,
-                        groups * SHARED,
+                        groups * FOUR,
+                        FOUR,
                         stride,
                         no_input,
                     )
-                    rest -= SHARED
+                    rest -= FOUR
                     state = noise_tiles(
                         state,
                         noise,
@@ -129,22 +139,21 @@ def with_noise(
                 soon = i + AHEAD
                 if soon < groups:
                     fetch_rows(y, rows, soon * outputs, (soon + 1) * outputs, depth)
-                    first = soon * SHARED
+                    first = soon * FOUR
                     fetch_rows(x, ins, first, first + theres[soon], depth)
                 for t in range(tiles):
                     step_together(
                         x,
                         ins,
-                        i * SHARED,
+                        i * FOUR,
                         theres[i],
                         y,
                         rows,
                         i * outputs + t * TILE,
-                        False,
                         depth,
                         signs,
                         t * 2 * WIDTH,
-                        tiles * 2 * WIDTH,
+                        nothing,
                         now,
                         tally,
                     )
@@ -182,7 +191,7 @@ def with_tree(
     nothing = longest * 2 * WIDTH
     kept = np.empty(SENTENCE, np.int64)
     rows = np.empty(longest * TILE, np.int64)
-    ins = np.empty(SHARED, np.int64)
+    ins = np.empty(TWO, np.int64)
     near = np.zeros(TILE * stride, np.float32)
     before = np.zeros(TILE * stride, np.float32)
     nearest = np.arange(TILE) * stride
@@ -217,10 +226,10 @@ def with_tree(
             place = left
             while rest > 0:
                 there, place = gather(
-                    kept, place, centre, rest, ins, 0, stride, no_input
+                    kept, place, centre, rest, ins, 0, TWO, stride, no_input
                 )
-                rest -= SHARED
-                step_together(
+                rest -= TWO
+                pair(
                     x,
                     ins,
                     0,
@@ -237,7 +246,7 @@ def with_tree(
                     tally,
                 )
                 for t in range(1, tiles):
-                    step_together(
+                    pair(
                         x,
                         ins,
                         0,

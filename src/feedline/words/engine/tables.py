@@ -42,8 +42,10 @@ uses of a word then all push against the same few neighbours."""
 DRAWN = 5
 """Places of the pool that one random number gives, eight bits each."""
 
-SHARED = 4
-"""Words of a window that have one draw of noise, and take their steps together."""
+SHARED = {"ns": 4, "hs": 2}
+"""Words of a window that take their steps together, by loss: from one draw of noise, or
+along one path. Four on a path would push the same few rows from where they were: that
+costs a tenth of the analogies."""
 
 SENTENCE = 1024
 """Kept words after which a longer sentence is cut."""

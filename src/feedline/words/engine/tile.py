@@ -51,7 +51,7 @@ from feedline.words.engine.simd import (
 LINE = 16  # floats of a cache line
 
 dots_3, dots_6 = dots(3), dots(6)
-move_2_3, move_2_6, move_4_3, move_4_6 = move(2, 3), move(2, 6), move(4, 3), move(4, 6)
+move_2_3, move_2_6, move_4_6 = move(2, 3), move(2, 6), move(4, 6)
 
 
 def noise_signs(negative: int) -> NDArray[np.float32]:
@@ -130,32 +130,6 @@ def count(p: Any, tally: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def step_together(
-    x: Any,
-    ins: Any,
-    i: Any,
-    there: Any,
-    y: Any,
-    rows: Any,
-    at: Any,
-    few: Any,
-    depth: Any,
-    signs: Any,
-    sign: Any,
-    nothing: Any,
-    rate: Any,
-    tally: Any,
-) -> None:
-    """Input rows from `ins[i]` on, of which `there` stand for a word, against six rows
-    of `y`, or three where these are `few`."""
-    work = (signs, sign, nothing, rate, tally)
-    if there < 3:
-        pair(x, ins, i, there, y, rows, at, few, depth, *work)
-    else:
-        quad(x, ins, i, there, y, rows, at, few, depth, *work)
-
-
-@njit(nogil=True, cache=True)
 def pair(
     x: Any,
     ins: Any,
@@ -172,7 +146,8 @@ def pair(
     rate: Any,
     tally: Any,
 ) -> None:
-    """One word or two."""
+    """Two input rows, `ins[i]` and the next, of which `there` stand for a word, against
+    six rows of `y`, or three where these are `few`."""
     two = (ins[i], ins[i + 1])
     other = sign if there > 1 else nothing
     if few:
@@ -197,7 +172,6 @@ def quad(
     y: Any,
     rows: Any,
     at: Any,
-    few: Any,
     depth: Any,
     signs: Any,
     sign: Any,
@@ -205,26 +179,43 @@ def quad(
     rate: Any,
     tally: Any,
 ) -> None:
-    """Three words or four."""
+    """As `pair`, four input rows, of which three or four stand for a word."""
     left, right = (ins[i], ins[i + 1]), (ins[i + 2], ins[i + 3])
     four = (ins[i], ins[i + 1], ins[i + 2], ins[i + 3])
     other = sign if there > 3 else nothing
-    if few:
-        a, b = dots_3(x, left, y, rows, at, depth)
-        c, d = dots_3(x, right, y, rows, at, depth)
-    else:
-        a, b = dots_6(x, left, y, rows, at, depth)
-        c, d = dots_6(x, right, y, rows, at, depth)
+    a, b = dots_6(x, left, y, rows, at, depth)
+    c, d = dots_6(x, right, y, rows, at, depth)
     p, a = weigh(a, signs, sign, rate)
     q, b = weigh(b, signs, sign, rate)
     r, c = weigh(c, signs, sign, rate)
     s, d = weigh(d, signs, other, rate)
     count(p * q, tally)
     count(r * s, tally)
-    if few:
-        move_4_3(x, four, y, rows, at, depth, (a, b, c, d))
+    move_4_6(x, four, y, rows, at, depth, (a, b, c, d))
+
+
+@njit(nogil=True, cache=True)
+def step_together(
+    x: Any,
+    ins: Any,
+    i: Any,
+    there: Any,
+    y: Any,
+    rows: Any,
+    at: Any,
+    depth: Any,
+    signs: Any,
+    sign: Any,
+    nothing: Any,
+    rate: Any,
+    tally: Any,
+) -> None:
+    """Up to four input rows, by `pair` or by `quad`."""
+    work = (depth, signs, sign, nothing, rate, tally)
+    if there < 3:
+        pair(x, ins, i, there, y, rows, at, False, *work)
     else:
-        move_4_6(x, four, y, rows, at, depth, (a, b, c, d))
+        quad(x, ins, i, there, y, rows, at, *work)
 
 
 @njit(nogil=True, cache=True)
