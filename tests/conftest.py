@@ -5,10 +5,13 @@ from __future__ import annotations
 import concurrent.futures.thread
 import signal
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.place import Place
 
 # No test is about time.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -44,6 +47,13 @@ def threads_go_on():
     yield
     threading._SHUTTING_DOWN = False
     concurrent.futures.thread._shutdown = False
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Where to run scripts, as a user would."""
+    with closing(Place(tmp_path)) as place:
+        yield place
 
 
 def pytest_collection_modifyitems(items):

@@ -8,12 +8,10 @@ import os
 import re
 import signal
 import time
-from contextlib import closing
 
 import pytest
 
 from feedline.report.json import load
-from tests.place import Place
 
 TRAINING = """\
 import keras
@@ -24,12 +22,6 @@ model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 ds = tf.data.Dataset.from_tensors((tf.zeros((4, 3)), tf.zeros((4, 1)))).repeat()
 """
-
-
-@pytest.fixture
-def place(tmp_path):
-    with closing(Place(tmp_path)) as place:
-        yield place
 
 
 # ------------------------------------------------------- the script's own failure
