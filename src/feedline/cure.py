@@ -189,7 +189,7 @@ class Cure:
     def _same_weights(self, edits: tuple[Edit, ...]) -> weights.SameWeights:
         loop = self.loop
         if isinstance(loop, PythonLoop):
-            own = weights.compare_own(loop.own_step())
+            own = weights.compare_own(loop.own_step(), fused=_fuses(edits))
             self.weight_steps = max(self.weight_steps, own.steps)
             return own
         assert isinstance(loop, CallLoop)
@@ -212,7 +212,8 @@ class Cure:
             return self.loop.offer(dataset)
         if isinstance(self.loop, PythonLoop):
             self.loop.own_step()  # or say why there is none
-            return replace(self.loop.offer(dataset), as_graph=True)
+            offered = self.loop.offer(dataset)
+            return replace(offered, as_graph=True, fused=_fuses(edits))
         call, per_call = self._step(step_edits(edits))
         return self.loop.offer(dataset, call, per_call)
 
@@ -306,6 +307,10 @@ def _take_out(undo: list[Callable[[], None]]) -> None:
 def _pipeline_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     known = fixes.all()
     return tuple(edit for edit in edits if known[edit.fix].apply is not None)
+
+
+def _fuses(edits: tuple[Edit, ...]) -> bool:
+    return any(edit.fix == "jit-compile" for edit in edits)
 
 
 def step_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:

@@ -340,6 +340,7 @@ class Runner(Examination):
         if any(edit.fix == "compile-step" for edit in plan.edits):
             step = loop.own_step()
             step.tell = self._step_lost
+            step.fused = any(edit.fix == "jit-compile" for edit in plan.edits)
             step.on = True
 
     def _step_lost(self, why: str) -> None:
@@ -347,7 +348,8 @@ class Runner(Examination):
         would be wrong."""
         self.say(f"the step runs from Python again: {why}")
         if self.given is not None:
-            self.given = self.given.without_place("compile-step")
+            for fix in ("compile-step", "jit-compile"):
+                self.given = self.given.without_place(fix)
 
     def on_warm(self, loop: Any) -> None:
         """A loop that was not cured at its start: rehearse, then stop."""

@@ -90,6 +90,19 @@ def test_an_eager_step_is_compiled():
     assert proposed("compile-step", looked(**LAUNCHED)) == []
 
 
+def test_an_eager_step_of_ones_own_keeps_some_of_its_launching():
+    case = looked(job={"kind": "loop", "eager": True})
+    proposal = one("compile-step", case)
+    assert proposal.step_ms == pytest.approx(0.525 * case.measured.step.ceiling.value)
+
+
+def test_an_eager_step_of_ones_own_is_fused_once_it_is_compiled():
+    case = looked(job={"kind": "loop", "eager": True})
+    assert proposed("jit-compile", case) == []
+    compiled = replace(case, edits=(Edit("compile-step"),))
+    assert one("jit-compile", compiled).grade == "numeric"
+
+
 def test_a_step_that_is_mostly_launching_is_fused():
     proposal = one("jit-compile", looked(step={"overhead": 8.0}))
     assert (proposal.grade, proposal.step_ms) == ("numeric", pytest.approx(6.0))

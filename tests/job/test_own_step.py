@@ -168,6 +168,42 @@ def test_as_a_graph_it_trains_the_same_weights():
         assert a.tobytes() == b.tobytes()
 
 
+def test_fused_it_trains_nearly_the_same_weights():
+    step, model = plain(Twice)
+    own = recorded(step, *BATCH)
+    before = weights(model)
+    assert compare_own(own, fused=True).largest < 1e-5
+    for a, b in zip(before, weights(model), strict=True):
+        assert a.tobytes() == b.tobytes()
+    own.on = own.fused = True
+    assert np.isfinite(float(step(*BATCH)))
+    assert own.broken == ""
+    assert not np.array_equal(before[0], weights(model)[0])
+
+
+class Spelled(keras.layers.Layer):
+    """XLA knows no text."""
+
+    def call(self, x):
+        length = tf.strings.length(tf.strings.as_string(tf.round(x[0, 0])))
+        return x * tf.cast(length, x.dtype)
+
+
+def test_what_xla_cannot_compile_runs_as_it_is():
+    def some_steps(step, _):
+        return [float(step(*BATCH)) for _ in range(3)]
+
+    losses, _ = trained(some_steps, Spelled)
+    step, model = plain(Spelled)
+    own = own_step(step)
+    told = []
+    own.tell = told.append
+    own.on = own.fused = True
+    assert some_steps(step, model) == losses
+    assert len(told) == 1
+    assert told[0].startswith("XLA: ")
+
+
 def test_the_comparison_changes_nothing():
     step, model = plain(half_dropped)
     own = recorded(step, *BATCH)

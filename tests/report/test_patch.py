@@ -140,6 +140,11 @@ TF = "import tensorflow as tf\n"
             "@tf.function\ndef step(x):\n    return x",
         ),
         (
+            "def step(x):\n    return x",
+            at("compile-step", 2, op="def", args={"fused": True}),
+            "@tf.function(jit_compile=True)\ndef step(x):\n    return x",
+        ),
+        (
             "class T:\n    @timed\n    def step(self, x):\n        return x",
             at("compile-step", 3, op="def"),
             (

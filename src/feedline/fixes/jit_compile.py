@@ -1,7 +1,8 @@
 """XLA compiles the step
 
 `jit_compile=True` fuses the step's operations into few. Sums are made in another
-order, so the last bits differ: numeric.
+order, so the last bits differ: numeric. In a loop of the script's own the step is one
+that `compile-step` has made a graph of.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.target import Target, Undo
 
 KIND: Kind = "step"
+_FUSED = 0.6  # of the graph's time, a guess to be measured
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     job, step = case.job, case.measured.step
+    if job.kind == "loop":
+        yield from _own_step(case)
     if job.kind != "fit" or job.jit_compile or job.eager or job.strategy:
         return
     fixed = launching(case.measured)
@@ -29,6 +33,18 @@ def propose(case: Case) -> Iterator[Proposal]:
         # What is launched is fused; that it takes half is a guess, to be measured.
         step_ms=step.ceiling.value - fixed / 2,
     )
+
+
+def _own_step(case: Case) -> Iterator[Proposal]:
+    """Only what was compiled can be fused. Nothing is known of the graph by then."""
+    before = {edit.fix for edit in case.edits}
+    if "compile-step" in before and "jit-compile" not in before:
+        yield Proposal(
+            Edit("jit-compile"),
+            "numeric",
+            case.job.step_where or case.job.where,
+            step_ms=case.measured.step.ceiling.value * _FUSED,
+        )
 
 
 def least(edit: Edit) -> Grade:  # noqa: ARG001

@@ -47,8 +47,9 @@ def compare(
     return _compared(trained, before, after, steps)
 
 
-def compare_own(step: OwnStep) -> SameWeights:
-    """The script's own step against its graph, on the calls that were remembered:
+def compare_own(step: OwnStep, *, fused: bool = False) -> SameWeights:
+    """The script's own step against its graph, or against that graph as XLA compiles
+    it, on the calls that were remembered:
     all that it changes and all that it returns."""
     calls = list(step.calls)
     if not calls:
@@ -71,7 +72,8 @@ def compare_own(step: OwnStep) -> SameWeights:
                 *(np.array(leaf) for leaf in leaves if isinstance(leaf, tf.Tensor)),
             ]
 
-    found = _compared(trained, step.original, step.as_graph, len(calls))
+    graph = step.as_fused if fused else step.as_graph
+    found = _compared(trained, step.original, graph, len(calls))
     if not _alike(*returned.values()):
         raise CannotRun("what it returns would not be of the same kind")
     return found

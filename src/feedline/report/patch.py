@@ -183,7 +183,8 @@ def _perform(
     if refused is None:
         try:
             if place.op == "def":
-                as_graph(document, document.marks["line", number])
+                fused = bool(place.edit.args.get("fused"))
+                as_graph(document, document.marks["line", number], fused=fused)
                 return Outcome(place, "edit")
             call = document.tree.call_at(document.marks["call", number])
             if call is None:

@@ -31,6 +31,8 @@ class Variant:
     steps_per_call: int = 1
     as_graph: bool = False
     """The script's own step runs as a graph."""
+    fused: bool = False
+    """That graph is compiled by XLA."""
 
 
 class Loop:

@@ -47,6 +47,7 @@ class PythonLoop(Loop):
         super().use(variant)
         if self._step is not None:
             self._step.on = variant is not None and variant.as_graph
+            self._step.fused = variant is not None and variant.fused
 
     @property
     def measuring(self) -> bool:

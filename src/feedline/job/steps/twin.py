@@ -30,14 +30,15 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class OwnStep:
-    """`on`: run as a graph where that is the same. While it is `recording` the first
-    calls are remembered. `tell` hears when the graph can no longer be used."""
+    """`on`: run as a graph where that is the same; `fused`: one that XLA compiles.
+    While it is `recording` the first calls are remembered. `tell` hears when the graph
+    can no longer be used."""
 
     def __init__(self, code: types.CodeType) -> None:
         self.function = _function_of(code)
         self.original = _copy_of(self.function)
         self._code = code
-        self.on = False
+        self.on = self.fused = False
         self.recording = False
         self.calls: list[Call] = []
         self.tell: Callable[[str], None] = lambda _: None
@@ -46,6 +47,7 @@ class OwnStep:
         self._seen: dict[Any, list[Any]] = {}  # with the objects, which keep their `id`
         self._options: Any = None
         self.twin: Any = None
+        self._fused_twin: Any = None
         self.function.__code__ = _leading_to(self.function, self)
 
     def remove(self) -> None:
@@ -57,7 +59,10 @@ class OwnStep:
         if self.recording and len(self.calls) < _REMEMBERED:
             self.calls.append((args, kwargs))
         if self.on and self.fits(args, kwargs):
-            return self.as_graph(*args, **kwargs)
+            if not self.fused:
+                return self.as_graph(*args, **kwargs)
+            if (fused := self._if_it_can(args, kwargs)) is not None:
+                return fused[0]
         return self.original(*args, **kwargs)
 
     def as_graph(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,6 +79,31 @@ class OwnStep:
             return self.twin(*args, **kwargs)
         finally:
             here.function_call_options = before
+
+    def as_fused(self, *args: Any, **kwargs: Any) -> Any:
+        """The twin as XLA compiles it, which rounds as it likes."""
+        if self._fused_twin is None:
+            self._fused_twin = self._compiled(jit_compile=True)
+        return self._fused_twin(*args, **kwargs)
+
+    def _if_it_can(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What `as_fused` returns, in a tuple; None where XLA cannot compile it, which
+        shows before anything is computed."""
+        import tensorflow as tf
+
+        try:
+            return (self.as_fused(*args, **kwargs),)
+        except tf.errors.OpError as error:
+            log.info("XLA cannot run the step", exc_info=True)
+            self._give_up(f"XLA: {error.message}".partition("\n")[0])
+            return None
+
+    def _compiled(self, **options: Any) -> Any:
+        import tensorflow as tf
+
+        # A length that is left open could turn an `if` of the step around.
+        written = self.original.__name__ not in sources
+        return tf.function(self.original, autograph=written, **options)
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """May the twin take this call?"""
@@ -102,17 +132,13 @@ class OwnStep:
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Look at its source and make the graph for such a call. Raises `CannotRun`,
         or whatever tracing raises."""
-        import tensorflow as tf
-
         if len(self._seen) >= _MOST_TRACES:
             raise CannotRun("it is called with ever other shapes")
         me = args[0] if args and self._is_method_of(args[0]) else None
         given = (o for o in _objects_in(args, kwargs) if o is not me)
         self._held += held_by(self.original, me, given)
         if self.twin is None:
-            # A length that is left open could turn an `if` of the step around.
-            written = self.original.__name__ not in sources
-            self.twin = tf.function(self.original, autograph=written)
+            self.twin = self._compiled()
         graph = self.twin.get_concrete_function(*args, **kwargs).graph
         if draws(graph):
             raise CannotRun("it draws random numbers, which a graph draws otherwise")

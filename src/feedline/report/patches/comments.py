@@ -219,7 +219,8 @@ _TEXTS: dict[str, _Text] = {
     "worker-processes": _workers,
     "steps-per-execution": _steps,
     "compile-step": lambda p, _: (
-        "the step as a function of its own, with @tf.function above it"
+        "the step as a function of its own, with @tf.function"
+        f"{'(jit_compile=True)' if p.edit.args.get('fused') else ''} above it"
         if p.op == "def"
         else "run_eagerly=False in the model's compile(...)"
     ),

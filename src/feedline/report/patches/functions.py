@@ -10,8 +10,9 @@ from feedline.report.patches.names import tensorflow_module
 from feedline.report.patches.tree import Tree
 
 
-def as_graph(document: Document, at: int) -> None:
-    """The function whose first line, or whose first decorator's, is here."""
+def as_graph(document: Document, at: int, *, fused: bool = False) -> None:
+    """The function whose first line, or whose first decorator's, is here; `fused` by
+    XLA, if so."""
     tree = document.tree
     node = _function(tree, tree.line(at))
     name = tensorflow_module(tree, node)
@@ -19,7 +20,8 @@ def as_graph(document: Document, at: int) -> None:
         raise CannotEdit("this file has no name for TensorFlow")
     start = tree.span(node)[0]
     indent = lines.indent(tree.before(start))
-    new = f"@{name}.function".encode() + tree.newline + indent
+    options = "(jit_compile=True)" if fused else ""
+    new = f"@{name}.function{options}".encode() + tree.newline + indent
     document.splice(Splice(start, start, new))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from feedline import fixes
@@ -113,9 +113,14 @@ def _places_of(
     step: Where | None,
 ) -> Iterator[Place | None]:
     known_fix = fixes.all().get(edit.fix)
-    if edit.fix == "compile-step" and step is not None:
-        yield _at(edit, step, "def", "the step")
+    if step is not None and edit.fix == "compile-step":
+        fused = any(each.fix == "jit-compile" for each in edits)
+        how = replace(edit, args={"fused": True}) if fused else edit
+        yield _at(how, step, "def", "the step")
         return
+    compiled = step is not None and any(e.fix == "compile-step" for e in edits)
+    if compiled and edit.fix == "jit-compile":
+        return  # said with the other
     if known_fix is not None and known_fix.kind == "step":
         yield _at(edit, loop, "fit", "fit()")
         return
