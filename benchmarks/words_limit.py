@@ -11,6 +11,11 @@ faster by, for a row, is the time that the first waits for its rows.
 One thread unless told: two threads on 256 words fight for the same rows, which is
 another limit, and shows with `--threads 2`.
 
+Last, what two threads can be worth on this machine at best: products of numbers in
+registers, no memory touched, by one thread and by two in turns. Where two of them are
+not worth twice one, they share a core (two virtual processors often do), and no
+training on two threads can be worth more.
+
     example    one context word with one target and its noise, or with one path
     Gflop/s    6 flops for each number of each row that is multiplied, per thread:
                the dot product and the two rows' steps
@@ -22,12 +27,15 @@ import argparse
 import statistics
 import threading
 import time
+from typing import Any
 
 import numpy as np
+from numba import njit
 
 from feedline.words.config import Config
 from feedline.words.engine import cpu, tables, weights
 from feedline.words.engine.kinds import Rates
+from feedline.words.engine.simd import fma, splat, total
 
 WORDS, FEW = 66_610, 256
 TOKENS = 30_000  # of a block, as in training
@@ -72,6 +80,41 @@ class Job:
         return 1e9 * threads * (time.perf_counter() - began) / sum(done)
 
 
+@njit(nogil=True)
+def in_registers(times: int) -> Any:
+    """Eight chains of products and sums, which keep both units of a core busy."""
+    a = b = c = d = e = f = g = h = splat(1.0)
+    by, more = splat(0.999), splat(0.001)
+    for _ in range(times):
+        a, b, c, d = (
+            fma(a, by, more),
+            fma(b, by, more),
+            fma(c, by, more),
+            fma(d, by, more),
+        )
+        e, f, g, h = (
+            fma(e, by, more),
+            fma(f, by, more),
+            fma(g, by, more),
+            fma(h, by, more),
+        )
+    return total((a + b) + (c + d) + (e + f) + (g + h))
+
+
+def at_once(threads: int) -> float:
+    """Rounds a second of all threads together."""
+    times = 20_000_000
+    workers = [
+        threading.Thread(target=in_registers, args=(times,)) for _ in range(threads)
+    ]
+    began = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return threads * times / (time.perf_counter() - began)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=15)
@@ -99,6 +142,12 @@ def main() -> None:
                 f"an example of {rows:.1f} rows, {middle / rows:5.1f} ns a row, "
                 f"{speed:5.1f} Gflop/s"
             )
+    in_registers(1)
+    worth = sorted(at_once(2) / at_once(1) for _ in range(asked.turns))
+    print(
+        f"in registers alone, two threads are worth {statistics.median(worth):.2f} of "
+        f"one ({worth[0]:.2f} to {worth[-1]:.2f})"
+    )
 
 
 if __name__ == "__main__":
