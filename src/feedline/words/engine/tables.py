@@ -45,7 +45,7 @@ DRAWN = 5
 SHARED = {"ns": 4, "hs": 2}
 """Words of a window that take their steps together, by loss: from one draw of noise, or
 along one path. Four on a path would push the same few rows from where they were: that
-costs a tenth of the analogies."""
+costs analogies."""
 
 SENTENCE = 1024
 """Kept words after which a longer sentence is cut."""
