@@ -386,6 +386,40 @@ def test_parallel_stages_without_order():
     assert proposed("unordered", looked_at(SLICES, MAP, BATCH, what_if=tried)) == []
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        of_function(part("map", 1.0, name="f", random=True), seeded=True),
+        of_function(part("map", 1.0, name="f"), stateful=True),
+        part("map", 1.0, name="f", python=True),
+        part("take", 1.0, count=10),
+        part("enumerate", 1.0),
+        part("padded_batch", 1.0, batch_size=4),
+        part("batch", 1.0, batch_size=4, drop_remainder=True),
+        part("sample_from_datasets", 1.0, stop_on_empty_dataset=True),
+    ],
+    ids=lambda later: later.stage.op,
+)
+def test_the_order_is_kept_where_it_decides_which_elements_there_are(later):
+    tried = {"input:as-is": about(30.0), "input:unordered": about(10.0)}
+    looked = looked_at(SLICES, WIDE, later, BATCH, what_if=tried)
+    assert proposed("unordered", looked) == []
+    with pytest.raises(CannotFix, match="would make other elements"):
+        fixes.apply(looked.pipeline, [Edit("unordered")])
+    before = looked_at(SLICES, later, WIDE, BATCH, what_if=tried)
+    mapped = later.stage.op == "map"  # which TensorFlow may run in parallel by itself
+    assert bool(proposed("unordered", before)) == (not mapped)
+    records = looked_at(files("tfrecord", compression_type=""), later, BATCH)
+    (ahead,) = proposed("interleave", records)
+    assert ahead.edit.args["way"] == "ahead"
+
+
+def test_draws_that_no_seed_fixes_may_come_in_any_order():
+    tried = {"input:as-is": about(30.0), "input:unordered": about(10.0)}
+    free = part("map", 1.0, name="augment", random=True)
+    assert one("unordered", looked_at(SLICES, WIDE, free, BATCH, what_if=tried))
+
+
 def test_no_order_is_also_asked_of_stages_that_insist_on_it():
     insists = part(
         "map", 50.0, name="f", threads=2, num_parallel_calls=2, deterministic=True

@@ -234,6 +234,16 @@ def test_a_bag_of_batches_is_one_of_their_elements():
     assert not same(made(1, 2), crossed, order="any").equal
 
 
+def test_a_bag_of_draws_that_nothing_fixes_is_one_of_shapes():
+    def drawn(number, length=2):
+        return D.range(number).map(lambda x: tf.random.normal([length]))
+
+    found = same(drawn(5), drawn(5), order="any")
+    assert (found.equal, found.values) == (True, False)
+    assert not same(drawn(5), drawn(4), order="any").equal
+    assert not same(drawn(5), drawn(5, 3), order="any").equal
+
+
 def test_a_bag_that_was_not_seen_whole_proves_nothing():
     whole = D.range(10**9)
     for other in (whole, whole.skip(5), whole.map(lambda x: -x)):

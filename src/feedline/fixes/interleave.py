@@ -8,7 +8,9 @@ Three ways, by what may change.
   files are opened and read ahead while the first is being used, and handed on in
   the same order. Exact.
 - The same, mixing the records of several files (`num_parallel_reads`): faster
-  where one file alone is slow to read. The order changes: reordered.
+  where one file alone is slow to read. The order changes: reordered, and left alone
+  where a later stage would make other elements in another order (`unordered` says
+  which).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import replace
 
 from feedline.causes.look import reads_records
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
+from feedline.fixes.order import let_go, order_decides
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -42,7 +45,8 @@ def propose(case: Case) -> Iterator[Proposal]:
             yield _proposal(case, stage, cost, "ahead", "exact")
         elif stage.op in _READERS and _one_after_the_other(stage):
             yield _proposal(case, stage, cost, "ahead", "exact")
-            yield _proposal(case, stage, cost, "mixed", "reordered")
+            if order_decides(case.pipeline, stage) is None:
+                yield _proposal(case, stage, cost, "mixed", "reordered")
 
 
 def least(edit: Edit) -> Grade:
@@ -55,6 +59,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     if way == "turns":
         new = replace(stage, args={**stage.args, "num_parallel_calls": AUTOTUNE})
     elif way == "mixed":
+        let_go(pipeline, stage)
         new = replace(stage, args={**stage.args, "num_parallel_reads": AUTOTUNE})
     elif stage.op == "flat_map":
         new = replace(stage, op="parallel_interleave", args=_ahead())

@@ -1,7 +1,9 @@
 """A slow element no longer holds up those behind it
 
 `deterministic = False`: parallel stages hand on what is ready first. The order
-inside an epoch changes and differs from run to run: reordered.
+inside an epoch changes and differs from run to run: reordered. Left alone where a
+later stage would make other elements in another order (a seeded draw, `take`,
+`enumerate`, `padded_batch`, a remainder that is dropped).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import replace
 
 from feedline.causes.look import tried
 from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.order import let_go, order_decides
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -23,6 +26,8 @@ def propose(case: Case) -> Iterator[Proposal]:
     if not parallel or measured is None or measured.gain <= 0:
         return
     if not all(case.movable(stage) for stage in parallel):
+        return
+    if any(order_decides(case.pipeline, stage) for stage in _freed(case.pipeline)):
         return
     share = measured.after.value / max(measured.before.value, 1e-9)
     numbers = {stage.number for stage in parallel}
@@ -39,11 +44,18 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
+    for stage in _freed(pipeline):
+        let_go(pipeline, stage)
     while insisting := [s for s in pipeline.stages() if _insists(s)]:
         stage = insisting[0]
         args = {**stage.args, "deterministic": False}
         pipeline = pipeline.swap(stage, replace(stage, args=args))
     return replace(pipeline, options={**pipeline.options, "deterministic": False})
+
+
+def _freed(pipeline: Pipeline) -> list[Stage]:
+    """What may hand on in any order: TensorFlow makes plain maps parallel too."""
+    return [s for s in pipeline.stages() if s.op == "map" or _ordered(s)]
 
 
 def _ordered(stage: Stage) -> bool:

@@ -69,8 +69,9 @@ def compare(
                 what = f"epoch {epoch + 1} ends otherwise after {seen} elements"
                 return Same(False, seen, done, values, what)
             if order == "any":
-                bags[0].update(map(digest, _rows(a, batched=batched)))
-                bags[1].update(map(digest, _rows(b, batched=batched)))
+                for bag, each in zip(bags, (a, b), strict=True):
+                    rows = _rows(each, batched=batched)
+                    bag.update(digest(row, values=values) for row in rows)
             else:
                 difference = differ(a, b, values=values)
                 if difference:
@@ -233,13 +234,16 @@ def _rows(element: Any, *, batched: bool) -> list[Any]:
     return list(zip(*(tf.unstack(part) for part in parts), strict=True))
 
 
-def digest(element: Any) -> bytes:
+def digest(element: Any, *, values: bool = True) -> bytes:
+    """Of an element's dtypes and shapes, and of its values where they count."""
     total = hashlib.blake2b(digest_size=16)
     for part in tf.nest.flatten(element, expand_composites=True):
         if part.dtype == tf.variant:
             continue
         array = _array(part)
         total.update(f"{part.dtype.name}{array.shape}".encode())
+        if not values:
+            continue
         if array.dtype == object:
             for text in array.ravel():
                 total.update(len(text).to_bytes(8, "little") + text)
