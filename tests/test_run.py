@@ -82,6 +82,38 @@ EAGER = (
 )
 
 
+BARE = (
+    HEAD,
+    MODEL,
+    """\
+    ds = tf.data.Dataset.from_tensor_slices((pictures[:61, :40, :40], labels[:61]))
+    ds = ds.shuffle(64, seed=2).repeat(4).batch(8)
+    optimizer = keras.optimizers.Adam()
+    seen = keras.metrics.Mean()
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            error = model(x, training=True) - tf.one_hot(y, 10)
+            loss = tf.reduce_mean(error**2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    def main():
+        for epoch in range(30):
+            for x, y in ds:
+                loss = step(x, y)
+                seen.update_state(loss)
+            if epoch % 10 == 0:
+                print("epoch", epoch, len(x), float(loss), float(seen.result()))
+
+    main()
+    told("weights", model)
+    """,
+)
+
+
 def planned(place, mark, *edits, where=""):
     """A plan by hand for the pipeline of that mark, whichever loop reads it."""
     save_plan(SavedPlan(where, mark, edits, None), place.root / "p.json")
@@ -132,6 +164,20 @@ def test_a_loop_of_the_scripts_own_is_rehearsed_and_its_step_compiled(place):
     # In its fourth epoch the script changes a number, which a graph would not see.
     assert "the step runs from Python again" in done.stderr
     assert not (place.root / "p.diff").exists()
+
+
+def test_steps_of_a_bare_loop_in_one_launch(place):
+    place.write(*BARE)
+    plain, _ = rehearsed(place, "--plan", "p.json")
+    plan = load_plan(place.root / "p.json")
+    edit = Edit("steps-per-execution", None, {"steps": 7})
+    planned(place, plan.pipeline, edit, where=plan.where)
+    again = run(place, "--plan", "p.json", "--live")
+    assert again.stdout == plain.stdout
+    assert "one by one again" not in again.stderr
+    assert "goes on unfixed" not in again.stderr
+    rates = [line for line in again.stderr.splitlines() if "examples/s" in line]
+    assert len(rates) == 30
 
 
 @slow

@@ -189,9 +189,9 @@ class Cure:
     def _same_weights(self, edits: tuple[Edit, ...]) -> weights.SameWeights:
         loop = self.loop
         if isinstance(loop, PythonLoop):
-            own = weights.compare_own(loop.own_step(), fused=_fuses(edits))
-            self.weight_steps = max(self.weight_steps, own.steps)
-            return own
+            found = self._same_own(loop, edits)
+            self.weight_steps = max(self.weight_steps, found.steps)
+            return found
         assert isinstance(loop, CallLoop)
         call, per_call = self._step(step_edits(edits))
         before = (loop.call, loop.steps_per_call)
@@ -203,6 +203,28 @@ class Cure:
         self.weight_steps = max(self.weight_steps, steps)
         return found
 
+    def _same_own(
+        self, loop: PythonLoop, edits: tuple[Edit, ...]
+    ) -> weights.SameWeights:
+        """The step of a loop of the script's own, and several of them together."""
+        found = weights.SameWeights(True, 0)
+        fused = _has(edits, "jit-compile")
+        if _has(edits, "compile-step"):
+            found = weights.compare_own(loop.own_step(), fused=fused)
+        if _steps_of(edits) > 1:
+            ring = loop.ring(Run("host"))
+            loop.use(self._own_variant(loop, edits, loop.source))
+            together = loop.steps_together(len(ring.batches))
+            spec = loop.live.element_spec if loop.live else None
+            more = weights.compare_together(together, ring, spec)
+            loop.use(None)
+            found = weights.SameWeights(
+                found.equal and more.equal,
+                max(found.steps, more.steps),
+                max(found.largest, more.largest),
+            )
+        return found
+
     # ---------------------------------------------------------------- variants
 
     def _variant(self, edits: tuple[Edit, ...]) -> Variant:
@@ -211,11 +233,18 @@ class Cure:
         if self.loop.strategy is None and not step_edits(edits):
             return self.loop.offer(dataset)
         if isinstance(self.loop, PythonLoop):
-            self.loop.own_step()  # or say why there is none
-            offered = self.loop.offer(dataset)
-            return replace(offered, as_graph=True, fused=_fuses(edits))
+            return self._own_variant(self.loop, edits, dataset)
         call, per_call = self._step(step_edits(edits))
         return self.loop.offer(dataset, call, per_call)
+
+    def _own_variant(
+        self, loop: PythonLoop, edits: tuple[Edit, ...], dataset: Any
+    ) -> Variant:
+        compiled = _has(edits, "compile-step")
+        if compiled:
+            loop.own_step()  # or say why there is none
+        offered = loop.offer(dataset, steps_per_call=_steps_of(edits))
+        return replace(offered, as_graph=compiled, fused=_has(edits, "jit-compile"))
 
     def _filled(self, edits: tuple[Edit, ...]) -> Variant:
         """A variant whose caches are full: it is timed in turns with another, and
@@ -309,8 +338,14 @@ def _pipeline_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     return tuple(edit for edit in edits if known[edit.fix].apply is not None)
 
 
-def _fuses(edits: tuple[Edit, ...]) -> bool:
-    return any(edit.fix == "jit-compile" for edit in edits)
+def _has(edits: tuple[Edit, ...], fix: str) -> bool:
+    return any(edit.fix == fix for edit in edits)
+
+
+def _steps_of(edits: tuple[Edit, ...]) -> int:
+    """How many steps go in one launch."""
+    found = [edit for edit in edits if edit.fix == "steps-per-execution"]
+    return int(found[0].args["steps"]) if found else 1
 
 
 def step_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:

@@ -40,6 +40,7 @@ from feedline.monitor.live import Live
 log = logging.getLogger(__name__)
 
 _EXAMINING = 0.5
+_OWN_STEP = ("compile-step", "steps-per-execution")
 
 
 class Trained:
@@ -86,7 +87,7 @@ class Runner(Examination):
     def hoists(self) -> bool:
         """Where a step may yet be compiled, or is to be."""
         plan = self.given
-        return plan is None or any(e.fix == "compile-step" for e in plan.edits)
+        return plan is None or any(e.fix in _OWN_STEP for e in plan.edits)
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
@@ -240,7 +241,8 @@ class Runner(Examination):
         from feedline.job.facts import step_where
         from feedline.report.patches.places import places
 
-        found = places(pipeline, edits, loop.where, step_where(loop))
+        own = loop.kind == "loop"
+        found = places(pipeline, edits, loop.where, step_where(loop), own=own)
         return tuple(each.to_dict() for each in found)
 
     def _told(self, loop: Any, job: Any, measured: Measurement, cured: Any) -> Any:
@@ -337,11 +339,16 @@ class Runner(Examination):
         plan = self.given
         if plan is None or self._refused or str(loop.where) != plan.where:
             return
-        if any(edit.fix == "compile-step" for edit in plan.edits):
+        wanted = {edit.fix: edit for edit in plan.edits}
+        if "compile-step" in wanted:
             step = loop.own_step()
             step.tell = self._step_lost
-            step.fused = any(edit.fix == "jit-compile" for edit in plan.edits)
+            step.fused = "jit-compile" in wanted
             step.on = True
+        if "steps-per-execution" in wanted:
+            number = int(wanted["steps-per-execution"].args["steps"])
+            loop.together = loop.steps_together(number)
+            loop.together.tell = self._together_lost
 
     def _step_lost(self, why: str) -> None:
         """The graph of the step is no longer the same: as an edit of the source it
@@ -350,6 +357,11 @@ class Runner(Examination):
         if self.given is not None:
             for fix in ("compile-step", "jit-compile"):
                 self.given = self.given.without_place(fix)
+
+    def _together_lost(self, why: str) -> None:
+        self.say(f"the steps go one by one again: {why}")
+        if self.given is not None:
+            self.given = self.given.without_place("steps-per-execution")
 
     def on_warm(self, loop: Any) -> None:
         """A loop that was not cured at its start: rehearse, then stop."""

@@ -12,8 +12,8 @@ from feedline.fixes.fix import Edit
 from feedline.fixes.target import Target, all_of
 from feedline.job.job import Layer
 from feedline.measure.measurement import MatmulCost, TableCost
-from tests.causes.build import BATCH, HOST, SLICES, about
-from tests.fixes.build import looked_at, one, proposed
+from tests.causes.build import BATCH, HOST, SLICES, about, part
+from tests.fixes.build import looked_at, of_function, one, proposed
 
 LAUNCHED = {
     "what_if": {
@@ -101,6 +101,36 @@ def test_an_eager_step_of_ones_own_is_fused_once_it_is_compiled():
     assert proposed("jit-compile", case) == []
     compiled = replace(case, edits=(Edit("compile-step"),))
     assert one("jit-compile", compiled).grade == "numeric"
+
+
+def test_steps_of_a_bare_loop_go_together_once_they_are_graphs():
+    def at(**job):
+        return looked(job={"kind": "loop", **job}, step={"overhead": 8.0})
+
+    proposal = one("steps-per-execution", at(bare=True))
+    assert (proposal.edit.args, proposal.grade) == ({"steps": 64}, "exact")
+    assert proposed("steps-per-execution", at()) == []
+    assert proposed("steps-per-execution", at(bare=True, strategy="OneDevice")) == []
+    eager = at(bare=True, eager=True)
+    assert proposed("steps-per-execution", eager) == []
+    compiled = replace(eager, edits=(Edit("compile-step"),))
+    assert one("steps-per-execution", compiled).step_ms == pytest.approx(
+        0.8 * compiled.measured.step.ceiling.value
+    )
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        part("map", 1.0, name="f", python=True),
+        part("map", 1.0, name="f", ops=("ReadVariableOp",)),
+        of_function(part("map", 1.0, name="f"), stateful=True),
+    ],
+)
+def test_no_batch_is_read_ahead_that_may_depend_on_the_step(stage):
+    job = {"kind": "loop", "bare": True}
+    case = looked_at(SLICES, stage, BATCH, job=job, step={"overhead": 8.0})
+    assert proposed("steps-per-execution", case) == []
 
 
 def test_a_step_that_is_mostly_launching_is_fused():

@@ -8,6 +8,7 @@ import types
 import pytest
 
 from feedline.job.steps import inline
+from feedline.job.steps.parts import sources
 
 HEAD = """\
 class Tape:
@@ -42,9 +43,10 @@ def run(code):
 def both(body):
     """What a script leaves, as it is and with its steps hoisted; the functions."""
     text = (HEAD + textwrap.dedent(body)).encode()
-    before = set(inline.sources)
+    before = set(sources)
     code = inline.hoisted(text, "train.py")
-    made = [inline.sources[name] for name in inline.sources if name not in before]
+    new = [name for name in sources if name not in before]
+    made = [sources[name] for name in new if name.startswith(inline.PREFIX)]
     plain = run(compile(text, "train.py", "exec"))
     return plain, (run(code) if code is not None else None), made
 

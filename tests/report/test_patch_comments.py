@@ -32,6 +32,7 @@ TF = "import tensorflow as tf\n"
         (at("mixed-precision", 2, op="fit"), "set_global_policy"),
         (at("cast-on-device", 2, label="map(f)"), "at the start of the model"),
         (at("steps-per-execution", 2, op="fit"), "steps_per_execution"),
+        (at("steps-per-execution", 2, op="for", args={"steps": 64}), "64 steps per"),
         (at("filter-first", 2, op="filter", label="filter(g)"), "filter(g)"),
         (at("unordered", 2), "deterministic=False"),
         (at("parallel-map", 2, op="", label="map(h)"), "give map(h)"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from feedline.job.functions import user_function
 from feedline.job.job import Job, Layer, Retrace
-from feedline.job.loops import Loop
+from feedline.job.loops import Loop, PythonLoop
 from feedline.job.pipeline import Pipeline, Where
 from feedline.job.source import is_library, line_of
 from feedline.job.watch import Watch
@@ -34,6 +34,7 @@ def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
         restarts=loop.restarts,
         steps_per_execution=loop.steps_per_call,
         eager=loop.eager,
+        bare=isinstance(loop, PythonLoop) and loop.bare() is not None,
         jit_compile=bool(
             getattr(model, "jit_compile", False)
             or getattr(function, "_jit_compile", False)

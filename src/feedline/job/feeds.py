@@ -30,6 +30,10 @@ class Live:
         self.renewals = math.inf if dataset is not None else 0
         self.starts: list[float] = []
         self.start_guess = 0.0
+        # How batches are read once an epoch is under way, and how many steps were
+        # made in reading them.
+        self.read: Callable[[Any], Any] = next
+        self.unseen: Callable[[], int] = lambda: 0
         self._clock = clock
 
     def go_on(self, dataset: Any, iterator: Any) -> None:
@@ -43,7 +47,7 @@ class Live:
         if self.iterator is None:
             return self.renew()
         try:
-            return self._next()
+            return self._next(self.read)
         except (StopIteration, tf.errors.OutOfRangeError):
             return self.renew()
 
@@ -55,7 +59,7 @@ class Live:
         begin = self._clock.now()
         self.iterator = iter(self.dataset)
         try:
-            first = self._next()
+            first = self._next(next)
         except (StopIteration, tf.errors.OutOfRangeError):
             raise LoopEnded("the input has no more batches") from None
         self.starts.append(self._clock.now() - begin)
@@ -76,9 +80,9 @@ class Live:
             return True
         return False
 
-    def _next(self) -> Any:
+    def _next(self, read: Callable[[Any], Any]) -> Any:
         try:
-            return next(self.iterator)
+            return read(self.iterator)
         except (StopIteration, tf.errors.OutOfRangeError):
             raise
         except Exception as error:

@@ -40,7 +40,7 @@ class Retrace:
 @dataclass(frozen=True)
 class Job:
     """`restarts` is False where an epoch goes on reading where the last one ended
-    (`fit(steps_per_epoch=...)`)."""
+    (`fit(steps_per_epoch=...)`). `bare`: nothing but the step stands in the loop."""
 
     kind: LoopKind
     where: Where | None = None
@@ -54,6 +54,7 @@ class Job:
     restarts: bool = True
     steps_per_execution: int = 1
     eager: bool = False
+    bare: bool = False
     jit_compile: bool = False
     strategy: str | None = None
     replicas: int = 1

@@ -358,7 +358,7 @@ class Watch:
                     raise failure.error from None
         self._waiting = loop
         try:
-            batch = original(iterator)
+            batch = self._take(loop, iterator, original)
         except BaseException:
             self._leave(loop)
             raise
@@ -390,10 +390,16 @@ class Watch:
         loop.steps += 1
         loop.batches += 1
         try:
-            return original(iterator)
+            return self._take(loop, iterator, original)
         except BaseException:
             self._leave(loop)
             raise
+
+    def _take(self, loop: Any, iterator: Any, original: Callable[[Any], Any]) -> Any:
+        if loop.together is None:
+            return original(iterator)
+        with self.pause():
+            return loop.take_together(iterator, original)
 
     def _enter(self, loop: Any) -> None:
         """It is read: loops inside of it are over, by `break` perhaps."""

@@ -72,8 +72,13 @@ class Live:
             self._passes[loop] = loop.passes
             self._record.begin_epoch(now - period)
         iterator = loop.live.iterator if loop.live is not None else None
+        steps, examples = loop.launched, self._examples
         self._record.step(
-            now, waited=waited, examples=self._examples, iterator=iterator
+            now,
+            steps=steps,
+            waited=waited if steps == 1 else None,  # its steps are in there
+            examples=None if examples is None else examples * steps,
+            iterator=iterator,
         )
 
     def end(self) -> None:

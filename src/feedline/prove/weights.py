@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
+from feedline.job.feeds import Ring
 from feedline.job.loop import CannotRun
 from feedline.job.snapshot import restored, same_draws, variables_of
+from feedline.job.steps.together import Together
 from feedline.job.steps.twin import OwnStep
 
 log = logging.getLogger(__name__)
@@ -49,8 +51,8 @@ def compare(
 
 def compare_own(step: OwnStep, *, fused: bool = False) -> SameWeights:
     """The script's own step against its graph, or against that graph as XLA compiles
-    it, on the calls that were remembered:
-    all that it changes and all that it returns."""
+    it, on the calls that were remembered: all that it changes and all that it
+    returns."""
     calls = list(step.calls)
     if not calls:
         raise CannotRun("its step was not called")
@@ -76,6 +78,35 @@ def compare_own(step: OwnStep, *, fused: bool = False) -> SameWeights:
     found = _compared(trained, step.original, graph, len(calls))
     if not _alike(*returned.values()):
         raise CannotRun("what it returns would not be of the same kind")
+    return found
+
+
+def compare_together(together: Together, ring: Ring, spec: Any) -> SameWeights:
+    """Steps of the script's own, one by one and as many in one launch, on the same
+    batches: all that they change."""
+    count = len(ring.batches)
+    if count < 2:
+        raise CannotRun("there are too few batches to compare")
+    batches = ring.dataset(spec).take(count)
+    together.prepare(iter(batches), ring.batches[0])
+    variables = together.variables()
+
+    def trained(alone: bool) -> list[Array]:
+        with same_draws(), restored(None, variables):
+            if alone:
+                for batch in batches:
+                    together.one(batch, plain=True)
+            else:
+                iterator = iter(batches)
+                with suppress(StopIteration):
+                    while True:
+                        together.one(together.next(iterator))
+            return [np.array(variable.numpy()) for variable in variables]
+
+    before = together.ran
+    found = _compared(trained, True, False, count)
+    if together.ran == before:
+        raise CannotRun(together.broken or "no steps went together")
     return found
 
 

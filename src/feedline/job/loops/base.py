@@ -69,6 +69,8 @@ class Loop:
         self.batches = 0  # in this pass
         self.once = False  # a generator given to fit
         self.steps = 0
+        self.launched = 1  # steps that the last batch stands for
+        self.together: Any = None  # where several of the job's own go in one launch
         self.began: float | None = None
         self.warm_at: float | None = None
         self.periods: list[float] = []

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from feedline.job.devices import sync
+from feedline.job.feeds import Live
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
 from feedline.job.loops.base import Loop, Variant
 from feedline.job.pipeline import Where
+from feedline.job.steps import bare
+from feedline.job.steps.together import Together
 from feedline.job.steps.twin import OwnStep
 
 
@@ -29,8 +34,9 @@ class PythonLoop(Loop):
         self._run: Run | None = None
         self._left = 0
         self._begin = self._cpu = self._tracing = 0.0
-        self._starts = 0
+        self._starts = self._unseen = 0
         self._step: OwnStep | None = None
+        self.together: Together | None = None
 
     def own_step(self) -> OwnStep:
         """The user's function that is the step; raises `CannotRun` where there is
@@ -43,11 +49,47 @@ class PythonLoop(Loop):
             self._step = OwnStep(self.step_code)
         return self._step
 
+    def bare(self) -> bare.Bare | None:
+        """Set where nothing but the step stands in the loop's body."""
+        if self.where is None or self.strategy is not None:
+            return None
+        found = bare.at(self.where.file, self.where.line)
+        return found if found is not None and found.direct else None
+
+    def steps_together(self, number: int) -> Together:
+        """So many steps in one launch; raises `CannotRun` where that is not to be
+        had. A step that Python runs must be on as a graph by now."""
+        found = self.bare()
+        if found is None:
+            raise CannotRun("other things than the step stand in the loop")
+        own = self._step if self._step is not None and self._step.on else None
+        if self.eager and own is None:
+            raise CannotRun("the step runs from Python")
+        return Together(found, number, own)
+
+    def take_together(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
+        """The job's own next batch, after the steps that go before it."""
+        assert self.together is not None
+        before = self.together.ran
+        batch = self.together.next(iterator, original)
+        unseen = self.together.ran - before
+        self.steps += unseen
+        self.batches += unseen
+        self.launched = unseen + 1
+        return batch
+
     def use(self, variant: Variant | None) -> None:
         super().use(variant)
         if self._step is not None:
             self._step.on = variant is not None and variant.as_graph
             self._step.fused = variant is not None and variant.fused
+        if variant is not None and variant.live is not None:
+            self._read_together(variant.live, variant.steps_per_call)
+
+    def _read_together(self, live: Live, number: int) -> None:
+        if number > 1 and live.read is next:
+            together = self.steps_together(number)
+            live.read, live.unseen = together.next, lambda: together.ran
 
     @property
     def measuring(self) -> bool:
@@ -94,6 +136,7 @@ class PythonLoop(Loop):
         """The measured steps begin now (one went before to settle in)."""
         sync()
         self._starts = len(self._live().starts)
+        self._unseen = self._live().unseen()
         self._tracing = self.tracing_seconds()
         self._begin, self._cpu = self.clock.now(), self.clock.cpu()
 
@@ -102,6 +145,7 @@ class PythonLoop(Loop):
         seconds = self.clock.now() - self._begin
         seconds -= sum(self._live().starts[self._starts :])
         traced = self.tracing_seconds() - self._tracing
+        steps += self._live().unseen() - self._unseen
         return Ran(seconds, steps, self.clock.cpu() - self._cpu, traced)
 
     def _advance(self, answer: Ran | Exception | None) -> None:
@@ -127,7 +171,8 @@ class PythonLoop(Loop):
                 except (CannotRun, LoopEnded) as refusal:
                     answer = refusal
                     continue
-                self._run, self._left = run, run.steps + 1
+                calls = math.ceil(run.steps / self.steps_per_call)
+                self._run, self._left = replace(run, steps=calls), calls + 1
                 return
         except StopIteration as end:
             self._experiment = None

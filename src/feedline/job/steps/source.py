@@ -15,6 +15,7 @@ import builtins
 import inspect
 import math
 import types
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from feedline.job.changing import CHANGING
 from feedline.job.datasets.functions import closure
 from feedline.job.loop import CannotRun
 from feedline.job.source import is_library
-from feedline.job.steps.inline import sources
+from feedline.job.steps.parts import sources
 from feedline.job.workers.own import own_names, source_of
 
 _STATEMENTS = (
@@ -43,6 +44,9 @@ _EAGER_ONLY = {
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _MADE_ONCE = ("__init__", "__new__", "build", "get_config", "from_config")
 _ROOTS = ("tensorflow", "keras", "tf_keras")
+
+instead_of: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+"""Functions of the user's that were led elsewhere, and what they were."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +102,7 @@ class _Look:
         key = (id(function), id(me))
         if key not in self._done:
             self._done.add(key)
-            _Body(self, function, me).read()
+            _Body(self, instead_of.get(function, function), me).read()
 
     def value(self, value: Any, said: str) -> None:
         """Something that the function has at hand, `said` in its own words."""
@@ -119,6 +123,8 @@ class _Look:
         elif inspect.isclass(value):
             if not _is_library_class(value):
                 raise CannotRun(f"it makes objects of {said}")
+        elif _is_graph(value):  # Python has had its say when it was traced
+            return
         elif inspect.isroutine(value):
             self._routine(value, said)
         elif is_tensorflow(type(value)):
@@ -147,9 +153,8 @@ class _Look:
         if (id(value), 0) in self._done:
             return
         self._done.add((id(value), 0))
-        traced = getattr(value, "python_function", None)
-        if isinstance(traced, types.FunctionType) and is_users(traced):
-            self.function(traced)
+        if _is_graph(value):
+            return
         parts = [value]
         if hasattr(value, "_flatten_layers"):
             parts = list(value._flatten_layers())
@@ -320,8 +325,16 @@ def is_tensorflow(kind: type, *, own: bool = True) -> bool:
     )
 
 
+def _is_graph(value: Any) -> bool:
+    """Is it a `tf.function`?"""
+    return is_tensorflow(type(value)) and hasattr(value, "python_function")
+
+
 def is_users(function: Any) -> bool:
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    function = getattr(function, "__func__", function)
+    if isinstance(function, types.FunctionType):
+        function = instead_of.get(function, function)
+    code = getattr(function, "__code__", None)
     return code is not None and not is_library(code.co_filename)
 
 

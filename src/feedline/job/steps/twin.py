@@ -8,18 +8,26 @@ moment anything else comes along, the old code runs, as if we were not there.
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import logging
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from feedline.job.datasets.functions import draws
 from feedline.job.loop import CannotRun
-from feedline.job.steps.inline import sources
-from feedline.job.steps.source import Held, held_by, is_tensorflow, is_users_class
+from feedline.job.steps.parts import sources
+from feedline.job.steps.source import (
+    Held,
+    held_by,
+    instead_of,
+    is_tensorflow,
+    is_users_class,
+)
 
 log = logging.getLogger(__name__)
 
@@ -45,17 +53,34 @@ class OwnStep:
         self.broken = ""
         self._held: list[Held] = []
         self._seen: dict[Any, list[Any]] = {}  # with the objects, which keep their `id`
-        self._options: Any = None
+        self._part = False
         self.twin: Any = None
         self._fused_twin: Any = None
+        instead_of[self.function] = self.original
         self.function.__code__ = _leading_to(self.function, self)
 
     def remove(self) -> None:
         """The function is as it was, for good."""
         self.function.__code__ = self._code
+        instead_of.pop(self.function, None)
         self.function = self.original = None
 
+    @contextmanager
+    def as_part(self) -> Iterator[None]:
+        """Inside, a graph that is being traced takes the twin for a part of it."""
+        if self.twin is None:
+            self.twin = self._compiled()
+        if self.fused and self._fused_twin is None:
+            self._fused_twin = self._compiled(jit_compile=True)
+        self._part = True
+        try:
+            yield
+        finally:
+            self._part = False
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._part:
+            return (self._fused_twin if self.fused else self.twin)(*args, **kwargs)
         if self.recording and len(self.calls) < _REMEMBERED:
             self.calls.append((args, kwargs))
         if self.on and self.fits(args, kwargs):
@@ -68,17 +93,8 @@ class OwnStep:
     def as_graph(self, *args: Any, **kwargs: Any) -> Any:
         """The twin, with the very operations of the step: TensorFlow's optimizer of
         graphs would merge some of them, which changes the last bits."""
-        from tensorflow.python.eager import context
-
-        here = context.context()
-        before = here.function_call_options
-        if self._options is None:
-            self._options = _unoptimized(before)
-        here.function_call_options = self._options
-        try:
+        with unoptimized():
             return self.twin(*args, **kwargs)
-        finally:
-            here.function_call_options = before
 
     def as_fused(self, *args: Any, **kwargs: Any) -> Any:
         """The twin as XLA compiles it, which rounds as it likes."""
@@ -197,13 +213,32 @@ def _is_object(leaf: Any) -> bool:
     return is_tensorflow(type(leaf)) and not isinstance(leaf, values)
 
 
-def _unoptimized(options: Any) -> Any:
+@contextmanager
+def unoptimized(wanted: bool = True) -> Iterator[None]:
+    """Inside, TensorFlow's optimizer of graphs leaves them alone, if that is wanted."""
+    from tensorflow.python.eager import context
+
+    here = context.context()
+    before = here.function_call_options
+    if wanted:
+        here.function_call_options = _without_optimizer(
+            before.executor_type, before.config_proto_serialized
+        )
+    try:
+        yield
+    finally:
+        here.function_call_options = before
+
+
+@functools.cache
+def _without_optimizer(executor: Any, serialized: bytes) -> Any:
     from tensorflow.core.protobuf import config_pb2
+    from tensorflow.python.eager import context
 
     config = config_pb2.ConfigProto()
-    config.ParseFromString(options.config_proto_serialized)
+    config.ParseFromString(serialized)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
-    return type(options)(executor_type=options.executor_type, config_proto=config)
+    return context.FunctionCallOptions(executor_type=executor, config_proto=config)
 
 
 def _function_of(code: types.CodeType) -> Any:

@@ -135,6 +135,11 @@ def _workers(place: Place, _: str) -> str:
 
 def _steps(place: Place, _: str) -> str:
     number = place.edit.args.get("steps")
+    if place.op == "for":
+        return (
+            f"{number} steps per launch: this loop in a function with @tf.function, "
+            "which is given the dataset"
+        )
     return (
         f"{number} steps per launch: steps_per_execution={number} in the model's "
         "compile(...)"

@@ -91,16 +91,19 @@ def places(
     edits: Sequence[Edit],
     loop: Where | None,
     step: Where | None = None,
+    *,
+    own: bool = False,
 ) -> tuple[Place, ...]:
     """The places of these edits. `pipeline` is the job's own, numbered, with none
-    of them applied; `loop` is the line of its training loop, `step` that of the
-    user's function that is its step, where it is one. To be called where
-    the job runs: file names may be relative to its directory. What no line of the
-    user's made, and no loop can stand for, has no place."""
+    of them applied; `loop` is the line of its training loop, one of the script's
+    `own` or a call of `fit`, `step` that of the user's function that is its step,
+    where it is one. To be called where the job runs: file names may be relative to
+    its directory. What no line of the user's made, and no loop can stand for, has no
+    place."""
     return tuple(
         place
         for edit in edits
-        for place in _places_of(pipeline, edit, edits, loop, step)
+        for place in _places_of(pipeline, edit, edits, loop, step, own)
         if place is not None
     )
 
@@ -111,6 +114,7 @@ def _places_of(
     edits: Sequence[Edit],
     loop: Where | None,
     step: Where | None,
+    own: bool,
 ) -> Iterator[Place | None]:
     known_fix = fixes.all().get(edit.fix)
     if step is not None and edit.fix == "compile-step":
@@ -122,7 +126,7 @@ def _places_of(
     if compiled and edit.fix == "jit-compile":
         return  # said with the other
     if known_fix is not None and known_fix.kind == "step":
-        yield _at(edit, loop, "fit", "fit()")
+        yield _at(edit, loop, *(("for", "the loop") if own else ("fit", "fit()")))
         return
     if edit.fix in _AT_THE_END:
         stages = [pipeline.root]
