@@ -15,6 +15,7 @@ from feedline.report.text import printable
 from feedline.report.whatif import ALL_CORES, MARGIN, Model, Part, Scenario, slowest
 
 _LEAST_SCALE, _MOST_SCALE = 0.25, 4.0
+_SHORTEST_MS = 1e-6  # a clock's tick; what is shorter was not measured
 _NEAR = 1.1
 _EQUAL = 0.02
 
@@ -25,7 +26,7 @@ def model_of(report: Report) -> Model | None:
     known = (step.observed_ms, step.ceiling_ms, *(s.ms_per_step for s in report.stages))
     if not report.stages or not all(math.isfinite(ms) for ms in known):
         return None
-    if step.ceiling_ms <= 0 or step.observed_ms <= 0:
+    if min(step.ceiling_ms, step.observed_ms) < _SHORTEST_MS:
         return None
     measured = _measured(report)
     scenarios = [measured]
