@@ -11,7 +11,9 @@ pipeline can reach it, fixes of the step go below it.
 
 The hand-tuned versions are in benchmarks/tuned/, with what was changed in the
 docstring: NAME.py gives the same training as the example bit for bit (but for unseeded
-draws), NAME_numeric.py where more can be had for other rounding or a lazy optimizer.
+draws), NAME_numeric.py where more can be had for other rounding or a lazy optimizer,
+NAME_advice.py where a person may do what no grade allows (feedline says so and leaves
+it): that one is shown below the tables and counts for none.
 They are measured by `feedline why`, before and after the example's own runs, and count
 with the mean of the two, the best of the versions whose grade is allowed. `why` adds
 what Keras' callbacks take between the steps, the comparison of the fixes does not:
@@ -112,7 +114,7 @@ def versions(name: str) -> dict[str, Path]:
     """The hand-tuned scripts of this example, by the grade that their docstring
     states."""
     found = {}
-    for suffix in ("", *(f"_{grade}" for grade in GRADES)):
+    for suffix in ("", *(f"_{grade}" for grade in (*GRADES, "advice"))):
         path = TUNED / f"{name}{suffix}.py"
         if path.exists():
             found[stated(path, "Grade")] = path
@@ -146,7 +148,8 @@ def by_hand(name: str, allowed: set[str], seconds: float) -> dict[str, dict]:
 
 def example(name: str, allow: list[str], seconds: float, twice: bool) -> list[dict]:
     """A row for each list of grades."""
-    wanted = {grade for grades in allow for grade in grades.split(",")} | {"exact"}
+    wanted = {grade for grades in allow for grade in grades.split(",")}
+    wanted |= {"exact", "advice"}
     half = max(10.0, seconds / 2)  # `why` only measures
     tuned = [by_hand(name, wanted, half)]
     rows = []
@@ -193,14 +196,17 @@ def cured(name: str, grades: str, seconds: float) -> dict:
 
 
 def compare(row: dict) -> None:
-    """Add the best version by hand that the row's grades allow."""
+    """Add the best version by hand that the row's grades allow, and what a person
+    may reach beside them."""
     allowed = {"exact", *row["allow"].split(",")}
     times: dict[str, list[float]] = {}
     for measured in row["tuned"]:
         for grade, found in measured.items():
-            if grade in allowed and "ms" in found:
+            if "ms" in found:
                 times.setdefault(grade, []).append(found["ms"])
-    means = {grade: statistics.mean(each) for grade, each in times.items()}
+    known = {grade: statistics.mean(each) for grade, each in times.items()}
+    row["advice_ms"] = known.get("advice")
+    means = {grade: ms for grade, ms in known.items() if grade in allowed}
     row["hand_grade"] = min(means, key=means.__getitem__) if means else None
     row["hand_ms"] = means.get(row["hand_grade"])
     after = row.get("after_ms")
@@ -275,6 +281,15 @@ def conclude(rows: list[dict]) -> dict:
 
 def key(row: dict) -> dict:
     return {"example": row["example"], "allow": row["allow"]}
+
+
+def advice(rows: list[dict]) -> None:
+    """What a person may reach beside all grades."""
+    found = {row["example"]: row for row in rows if row["advice_ms"]}
+    for name, row in found.items():
+        by_hand = stated(versions(name)["advice"], "Changed")
+        print(f"\n{name} by hand, as an advice: {number(row['advice_ms'])} ms")
+        print(f"    {by_hand}")
 
 
 def tell(said: dict) -> None:
@@ -360,6 +375,7 @@ def main() -> None:
         say("interrupted; this is what is known")
     for grades in allow:
         show(rows, grades)
+    advice(rows)
     tell(conclude(rows))
     predictions.show(predictions.tried(rows))
 

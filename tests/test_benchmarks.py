@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 TUNED = BENCHMARKS / "tuned"
+OTHERS = ("_numeric", "_advice")
 HELPERS = {"lazy_adam"}
 EXAMPLES = {path.stem for path in (ROOT / "examples").glob("*.py")} - {"make_data"}
 
@@ -58,9 +59,9 @@ def test_help_needs_no_tensorflow(name):
 def test_every_example_has_a_version_by_hand():
     scripts = {path.stem for path in TUNED.glob("*.py")} - HELPERS
     assert scripts >= EXAMPLES
-    numeric = {name for name in scripts - EXAMPLES if name.endswith("_numeric")}
-    assert {name.removesuffix("_numeric") for name in numeric} <= EXAMPLES
-    assert scripts == EXAMPLES | numeric
+    others = {name for name in scripts - EXAMPLES if name.endswith(OTHERS)}
+    assert {name.rpartition("_")[0] for name in others} <= EXAMPLES
+    assert scripts == EXAMPLES | others
 
 
 @pytest.mark.parametrize("path", sorted(TUNED.glob("*.py")), ids=lambda p: p.stem)
@@ -70,7 +71,8 @@ def test_a_version_by_hand_says_what_was_changed(path, module):
         return
     fixes = module("fixes")
     assert fixes.stated(path, "Changed")
-    expected = "numeric" if path.stem.endswith("_numeric") else "exact"
+    last = path.stem.rpartition("_")[2]
+    expected = last if path.stem.endswith(OTHERS) else "exact"
     assert fixes.stated(path, "Grade") == expected
 
 
@@ -110,6 +112,9 @@ def test_by_hand_counts_the_best_that_is_allowed(module):
         fixes.compare(row)
     assert (exact["hand_ms"], exact["hand_grade"]) == (9.0, "exact")
     assert (both["hand_ms"], both["hand_grade"]) == (2.0, "numeric")
+    advised = a_row(tuned=[{"exact": {"ms": 8.0}, "advice": {"ms": 1.0}}])
+    fixes.compare(advised)
+    assert (advised["hand_ms"], advised["advice_ms"]) == (8.0, 1.0)
     failed = a_row(tuned=[{"exact": {"failed": "killed"}}])
     fixes.compare(failed)
     assert failed["hand_ms"] is failed["after_of_hand"] is None

@@ -176,6 +176,27 @@ def test_while_it_measures(place, expected):
     check(place, expected)
 
 
+FULL = """\
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bytes_left", [8_000, 40_000, 300_000])
+def test_a_disk_that_is_full_costs_the_entry_only(place, expected, bytes_left):
+    """The system lets no file grow further: every write after that fails. All
+    elements together take 580,000 bytes."""
+    place.write(f"LIMIT = {bytes_left}\n", FULL, "SLEEP = 0.0\n", JOB)
+    for _ in range(2):
+        done = place.run(*COMMAND)
+        assert done.returncode == 0, done.stderr
+        assert last(done.stdout) == expected, done.stderr
+        assert "Traceback" not in done.stderr
+    place.write("SLEEP = 0.0\n", JOB)
+    check(place, expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "manifest"])
 def test_a_damaged_entry_is_never_read(place, expected, damage):

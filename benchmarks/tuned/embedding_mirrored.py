@@ -1,8 +1,8 @@
 """Changed: numbers are shuffled and whole batches gathered; the strategy stays.
 
-Without the strategy the gradients are added up in another order: see the `_numeric`
-version. `steps_per_execution` under this strategy ends in an error of TensorFlow's
-(2.21: "You must feed a value for placeholder tensor").
+Without the strategy it is another training: see the `_advice` version.
+`steps_per_execution` under this strategy ends in an error of TensorFlow's (2.21: "You
+must feed a value for placeholder tensor").
 
 Grade: exact
 """

@@ -219,13 +219,19 @@ def table_updates(measured: Measurement) -> float:
     )
 
 
-def launching(measured: Measurement) -> float:
+def starting(measured: Measurement) -> float:
     """What a step costs however little it computes, apart from the Python around
-    it and from tracing, which are causes of their own. 0 unless it is more than
-    half of the ceiling: else computing is what takes the time."""
+    it and from tracing, which are causes of their own."""
     step = measured.step
-    fixed = (step.overhead or 0.0) - step.host_work - step.tracing
-    return in_step(measured, fixed) if fixed > step.ceiling.value / 2 else 0.0
+    return max(0.0, (step.overhead or 0.0) - step.host_work - step.tracing)
+
+
+def launching(measured: Measurement) -> float:
+    """The same as a cause: 0 unless it is more than half of the ceiling, else
+    computing is what takes the time."""
+    fixed = starting(measured)
+    mostly = fixed > measured.step.ceiling.value / 2
+    return in_step(measured, fixed) if mostly else 0.0
 
 
 def captured_ms(measured: Measurement, *kinds: str) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.look import batch_callbacks, launching, tried
+from feedline.causes.look import batch_callbacks, starting, tried
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.job import Job
@@ -27,6 +27,7 @@ KIND: Kind = "step"
 _MOST = 64
 _LEAST = 4
 _DEFAULT = 16
+_WORTH_IT = 0.2  # of the step: the least that starting it takes
 _COMPILED = 0.8  # of a step that was made a graph, a guess to be measured
 _VARIABLES = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}
 _LONGEST_MS = 500.0  # Ctrl-C, callbacks and the progress bar wait for a launch
@@ -92,7 +93,8 @@ def _share(measured: Measurement) -> float:
     found = tried(measured, "step:steps-per-execution")
     if found is not None:
         return found.after.value / max(found.before.value, 1e-9)
-    return 1 - 0.8 * launching(measured) / max(measured.step.ceiling.value, 1e-9)
+    part = starting(measured) / max(measured.step.ceiling.value, 1e-9)
+    return 1 - 0.8 * min(part, 1.0) if part > _WORTH_IT else 1.0
 
 
 def _steps(job: Job, step_ms: float) -> int:
