@@ -176,7 +176,9 @@ def all_together(cook) -> None:
         check(cook, now.edits, "exact", seen_by_itself(cook))
 
 
-settings.register_profile("tune", deadline=None, suppress_health_check=HealthCheck)
+settings.register_profile(
+    "tune", deadline=None, derandomize=False, suppress_health_check=HealthCheck
+)
 
 
 @settings(settings.get_profile("tune"), max_examples=40, derandomize=True)
