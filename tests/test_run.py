@@ -196,7 +196,7 @@ def test_live_a_fit_shows_how_it_goes_and_stays_the_same(place):
     done = same_as_python(place, "--live", seconds="4")
     lines = [line for line in done.stderr.splitlines() if "examples/s" in line]
     assert len(lines) == 3
-    assert lines[0].startswith("feedline  epoch 1:")
+    assert lines[0].startswith("feedline epoch 1:")
     assert all(len(line) <= 80 for line in lines)
 
 
