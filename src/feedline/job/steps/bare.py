@@ -19,21 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.steps.parts import (
-    Part,
-    Place,
-    Scope,
-    declared,
-    function_of,
-    is_tape,
-    loads,
-    loops,
-    names_tuple,
-    only_computes,
-    sources,
-    stores,
-    with_one_more,
-)
+from feedline.job.steps import parts
 
 PREFIX = "_feedline_body_"
 
@@ -70,9 +56,8 @@ def note(tree: ast.Module, path: str) -> int:
     """Give the bare loops of a script their functions; how many there are."""
     trains = _trains(tree)
     made = 0
-    scopes = [n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.FunctionDef)]
-    for scope in scopes:
-        for place in list(loops(scope)):
+    for scope in parts.scopes(tree):
+        for place in list(parts.loops(scope)):
             if isinstance(place.loop, ast.For) and _calls(place.loop, trains):
                 made += _note(scope, place, place.loop, path)
     return made
@@ -84,7 +69,7 @@ def _trains(tree: ast.Module) -> set[str]:
         node.name
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
-        and any(isinstance(n, ast.stmt) and is_tape(n) for n in ast.walk(node))
+        and any(isinstance(n, ast.stmt) and parts.is_tape(n) for n in ast.walk(node))
     }
 
 
@@ -96,36 +81,36 @@ def _calls(loop: ast.For, names: set[str]) -> bool:
     )
 
 
-def _note(scope: Scope, place: Place, loop: ast.For, path: str) -> bool:
+def _note(scope: parts.Scope, place: parts.Place, loop: ast.For, path: str) -> bool:
     part = _whole(loop)
-    if part is None or declared(scope) & (part.sets | stores(loop.target)):
+    if part is None or parts.declared(scope) & (part.sets | parts.stores(loop.target)):
         return False
     # What a round sets only sometimes, an earlier one may have left for others.
-    if not part.sure >= part.sets & loads(scope, apart_from=part.statements):
+    if not part.sure >= part.sets & parts.loads(scope, apart_from=part.statements):
         return False
-    given = stores(loop.target)
-    changing = set().union(*map(stores, place.inside))
+    given = parts.stores(loop.target)
+    changing = set().union(*map(parts.stores, place.inside))
     parameters = sorted(part.reads & given)
     if part.reads & (changing - given) or part.sets & given:
         return False
-    name = f"{PREFIX}{len(sources)}"
-    function = function_of(name, parameters, copy.deepcopy(loop.body))
+    name = f"{PREFIX}{len(parts.sources)}"
+    function = parts.function_of(name, parameters, copy.deepcopy(loop.body))
     place.put_before(function)
-    sources[name] = function
+    parts.sources[name] = function
     _names[name] = _loops[path, loop.lineno] = Bare(_arguments(loop, parameters))
     loop.iter = _told(loop.iter, name)
     return True
 
 
-def _whole(loop: ast.For) -> Part | None:
+def _whole(loop: ast.For) -> parts.Part | None:
     """Its body, if it only computes and no round needs what another has set."""
     if loop.orelse or not _only_names(loop.target):
         return None
-    part: Part | None = Part([])
+    part: parts.Part | None = parts.Part([])
     for statement in loop.body:
-        if part is None or not only_computes(statement):
+        if part is None or not parts.only_computes(statement):
             return None
-        part = with_one_more(part, statement)
+        part = parts.with_one_more(part, statement)
     return part
 
 
@@ -143,8 +128,8 @@ def _arguments(
         value=ast.Name(id="element", ctx=ast.Load()),
     )
     ast.copy_location(unpack, loop)
-    result = ast.Return(value=names_tuple(parameters, ast.Load()))
-    function = function_of("arguments", ["element"], [unpack, result])
+    result = ast.Return(value=parts.names_tuple(parameters, ast.Load()))
+    function = parts.function_of("arguments", ["element"], [unpack, result])
     made: dict[str, Any] = {}
     module = ast.fix_missing_locations(ast.Module([function], []))
     exec(compile(module, __file__, "exec"), made)

@@ -25,22 +25,7 @@ import ast
 import types
 
 from feedline.job.source import is_library
-from feedline.job.steps import bare
-from feedline.job.steps.parts import (
-    Part,
-    Place,
-    Scope,
-    declared,
-    function_of,
-    is_tape,
-    loads,
-    loops,
-    names_tuple,
-    only_computes,
-    sources,
-    stores,
-    with_one_more,
-)
+from feedline.job.steps import bare, parts
 
 PREFIX = "_feedline_step_"
 _TRAINS = {"apply_gradients", "update_state", "assign", "assign_add", "assign_sub"}
@@ -58,12 +43,10 @@ def hoisted(text: bytes, path: str) -> types.CodeType | None:
     if names & _OUTSIDE:
         return None
     made = 0
-    for scope in [
-        n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.FunctionDef)
-    ]:
-        for place in list(loops(scope)):
-            if any(map(is_tape, place.loop.body)):
-                made += _hoist(scope, place, f"{PREFIX}{len(sources)}")
+    for scope in parts.scopes(tree):
+        for place in list(parts.loops(scope)):
+            if any(map(parts.is_tape, place.loop.body)):
+                made += _hoist(scope, place, f"{PREFIX}{len(parts.sources)}")
     made += bare.note(tree, path)
     if not made:
         return None
@@ -85,20 +68,20 @@ def caller_of(
     return found if frame is not None else None
 
 
-def _hoist(scope: Scope, place: Place, name: str) -> bool:
+def _hoist(scope: parts.Scope, place: parts.Place, name: str) -> bool:
     body = place.loop.body
-    start = next(i for i, statement in enumerate(body) if is_tape(statement))
+    start = next(i for i, statement in enumerate(body) if parts.is_tape(statement))
     part = _longest(body[start:])
-    if part is None or declared(scope) & part.sets:
+    if part is None or parts.declared(scope) & part.sets:
         return False
-    used = loads(scope, apart_from=part.statements)
+    used = parts.loads(scope, apart_from=part.statements)
     given_back = sorted(part.sets & used)
     if not part.sure.issuperset(given_back):
         return False
-    changing = set().union(*map(stores, place.inside)) - part.sets
+    changing = set().union(*map(parts.stores, place.inside)) - part.sets
     parameters = sorted(part.reads & (changing | part.sets))
-    result = ast.Return(value=names_tuple(given_back, ast.Load()))
-    function = function_of(name, parameters, [*part.statements, result])
+    result = ast.Return(value=parts.names_tuple(given_back, ast.Load()))
+    function = parts.function_of(name, parameters, [*part.statements, result])
     call = ast.Call(
         func=ast.Name(id=name, ctx=ast.Load()),
         args=[ast.Name(id=each, ctx=ast.Load()) for each in parameters],
@@ -106,27 +89,33 @@ def _hoist(scope: Scope, place: Place, name: str) -> bool:
     )
     instead: ast.stmt = ast.Expr(value=call)
     if given_back:
-        instead = ast.Assign(targets=[names_tuple(given_back, ast.Store())], value=call)
+        instead = ast.Assign(
+            targets=[parts.names_tuple(given_back, ast.Store())], value=call
+        )
     ast.fix_missing_locations(ast.copy_location(instead, part.statements[0]))
     body[start : start + len(part.statements)] = [instead]
     place.put_before(function)
-    sources[name] = function
+    parts.sources[name] = function
     return True
 
 
-def _longest(body: list[ast.stmt]) -> Part | None:
+def _longest(body: list[ast.stmt]) -> parts.Part | None:
     """As many statements as may go together, up to the last that trains, if
     gradients are taken in them."""
-    part, found = Part([]), None
+    part, found = parts.Part([]), None
     gradients: set[str] = set()  # names that hold them
     for statement in body:
-        grown = with_one_more(part, statement) if only_computes(statement) else None
+        grown = (
+            parts.with_one_more(part, statement)
+            if parts.only_computes(statement)
+            else None
+        )
         if grown is None:
             break
         part = grown
         taken = _names_attribute(statement, {"gradient"})
-        if taken or gradients & loads(statement):
-            gradients |= stores(statement)
+        if taken or gradients & parts.loads(statement):
+            gradients |= parts.stores(statement)
             found = part
         elif found is not None and _names_attribute(statement, _TRAINS):
             found = part

@@ -52,6 +52,11 @@ class Part:
     sure: set[str] = field(default_factory=set)
 
 
+def scopes(tree: ast.Module) -> list[Scope]:
+    """The module and all functions in it."""
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.FunctionDef)]
+
+
 def loops(scope: Scope) -> Iterator[Place]:
     """The loops of this scope, outer ones first."""
 
