@@ -8,8 +8,9 @@ Callbacks hear of batches less often. Where one of the user's callbacks may act 
 batches the fix is not proposed.
 
 A loop of the script's own is given several steps in one launch where nothing but the
-step stands in it: no counter, no `print`, no `break`. Python then sees every so manieth
-batch, and always the last one, so that all names hold what they would hold.
+step stands in it: no counter, no `print`, no `break`. Python then sees the last batch
+of each launch, and always that of the data, so that all names hold what they would
+hold.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Several steps of a bare loop in one launch (`bare.py` says which loops are).
 
 The loop asks for its next batch; all but the last of some steps are made before it
-gets one, in one graph that takes their batches from the loop's own iterator. What
-Python sees is every so manieth batch, and the last one of the data always: its step
-is the script's own, so that all names hold what they would hold.
+gets one, in one graph that takes their batches from the loop's own iterator. Python
+sees the last batch of each launch, and always that of the data: its step is the
+script's own, so that all names hold what they would hold.
 """
 
 from __future__ import annotations
