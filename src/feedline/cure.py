@@ -294,8 +294,9 @@ class Cure:
             else:
                 fed = iter(loop.ring(Run("host")).dataset(spec))
             with installed(Target(model, pipeline=self.pipeline), edits):
-                call, per_call = model.train_function, int(model.steps_per_execution)
+                call = model.train_function
                 call(fed)
+            per_call = max(_steps_of(edits), loop.steps_per_call)
             self._steps[edits] = (call, per_call)
         return self._steps[edits]
 
@@ -321,7 +322,7 @@ def install(target: Target, edits: tuple[Edit, ...]) -> Callable[[], None]:
             fix = fixes.all()[edit.fix]
             if fix.install is not None:
                 undo.append(fix.install(target, edit))
-        model.make_train_function(force=True)
+        model.train_function = target.train_function()
     except BaseException:
         _take_out(undo)
         model.train_function = before

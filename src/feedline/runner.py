@@ -142,6 +142,8 @@ class Runner(Examination):
             pipeline = self._pipeline(loop.source)
             if pipeline is None:
                 return
+            from feedline.job.steps.source import keeps_state
+
             edits = self._edits_for(loop, pipeline)
             if not edits and id(loop.source) in self._tuned:
                 # Read with edits before: the shuffles of the script's own dataset
@@ -149,7 +151,9 @@ class Runner(Examination):
                 self._swap(loop, epochs, ())
                 return
             if edits is None:
-                if self._needs_rehearsal(pipeline):
+                if self._needs_rehearsal(pipeline) or (
+                    loop.eager and keeps_state(loop.model)
+                ):
                     return  # `on_warm` will see to it
                 edits = self._tune(loop, pipeline)
             self._apply(loop, epochs, edits)

@@ -19,6 +19,7 @@ import tensorflow as tf
 from feedline import causes, fixes
 from feedline.causes.finding import Finding
 from feedline.cure import Cure, install, step_edits
+from feedline.each_fit import in_each_fit
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
@@ -30,6 +31,7 @@ from feedline.job.pipeline import Pipeline, Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 from feedline.job.source import here, where_of
+from feedline.job.steps.source import keeps_state
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
 from feedline.measure.measurement import Measurement, RunTimes
@@ -60,13 +62,22 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
     if getattr(dataset, "_feedline_tuned", False):
         return dataset
     try:
+        if model is not None and model.run_eagerly and keeps_state(model):
+            raise FeedlineError(
+                "the model runs eagerly and its step may keep or print something in "
+                "Python, so no experiment can be made with it. Give the dataset alone: "
+                "feedline.tune(dataset)"
+            )
         found = examine_and_cure(
             model, dataset, allowed, seconds, where=where_of(here(2))
         )
         tuned = tuned_dataset(dataset, found.cured.edits)
         edits = step_edits(found.cured.edits)
         if edits and model is not None:
-            install(Target(model, pipeline=read(dataset).numbered()), edits)
+            now = tuple(edit for edit in edits if edit.fix != "steps-per-execution")
+            install(Target(model, pipeline=read(dataset).numbered()), now)
+            for edit in set(edits) - set(now):
+                in_each_fit(model, int(edit.args["steps"]))
     except Exception as error:
         warnings.warn(
             f"feedline.tune leaves the dataset as it is: {error}", stacklevel=3

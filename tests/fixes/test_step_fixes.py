@@ -39,10 +39,23 @@ def test_several_steps_in_one_launch():
     assert 100 % proposal.edit.args["steps"] == 0  # of 100 steps an epoch
 
 
-@pytest.mark.parametrize(("epoch", "steps"), [(64, 64), (60, 60), (7, 7), (67, 16)])
-def test_the_number_divides_the_epoch_where_one_does(epoch, steps):
+@pytest.mark.parametrize(("epoch", "steps"), [(64, 64), (60, 60), (7, 7), (67, 34)])
+def test_launches_are_even_where_the_data_end_the_epoch(epoch, steps):
     proposal = one("steps-per-execution", looked(cardinality=epoch, **LAUNCHED))
     assert proposal.edit.args == {"steps": steps}
+
+
+@pytest.mark.parametrize(("epoch", "steps"), [(64, 64), (130, 26), (12, 12)])
+def test_launches_end_where_steps_per_epoch_ends(epoch, steps):
+    job = {"steps_per_epoch": epoch, "restarts": False}
+    proposal = one("steps-per-execution", looked(job=job, **LAUNCHED))
+    assert proposal.edit.args == {"steps": steps}
+
+
+@pytest.mark.parametrize("epoch", [67, 3, 1])
+def test_no_launch_goes_past_steps_per_epoch(epoch):
+    job = {"steps_per_epoch": epoch, "restarts": False}
+    assert proposed("steps-per-execution", looked(job=job, **LAUNCHED)) == []
 
 
 @pytest.mark.parametrize(
@@ -177,31 +190,30 @@ def test_a_table_that_costs_nothing_more():
 # -------------------------------------------------------------------- installing
 
 
-@pytest.mark.parametrize(
-    ("edit", "name", "before", "after"),
-    [
-        (
-            Edit("steps-per-execution", None, {"steps": 8}),
-            "steps_per_execution",
-            1,
-            8,
-        ),
-        (Edit("compile-step"), "run_eagerly", True, False),
-        (Edit("jit-compile"), "jit_compile", False, True),
-    ],
-    ids=lambda value: value.fix if isinstance(value, Edit) else "",
-)
-def test_what_is_installed_can_be_taken_out(edit, name, before, after):
-    model, epochs = SimpleNamespace(), SimpleNamespace(steps_per_execution=1)
-    setattr(model, name, before)
-    install = fixes.all()[edit.fix].install
+def test_xla_is_asked_for_training_alone():
+    model = SimpleNamespace(jit_compile=False, train_function=None)
+    model.make_train_function = lambda force: setattr(
+        model, "train_function", ("made with", model.jit_compile)
+    )
+    target, install = Target(model), fixes.all()["jit-compile"].install
     assert install is not None
-    undo = install(Target(model, epochs), edit)
-    assert getattr(model, name) == after
-    if name == "steps_per_execution":
-        assert epochs.steps_per_execution == after
+    install(target, Edit("jit-compile"))
+    assert target.train_function() == ("made with", True)
+    assert model.jit_compile is False
+
+
+def test_only_training_is_launched_several_steps_at_once():
+    model = SimpleNamespace(steps_per_execution=1)
+    epochs = SimpleNamespace(steps_per_execution=1, steps_per_epoch=20)
+    target = Target(model, epochs)
+    install = fixes.all()["steps-per-execution"].install
+    assert install is not None
+    undo = install(target, Edit("steps-per-execution", None, {"steps": 8}))
+    (around,) = target.around
+    launch = around(lambda iterator: (iterator, model.steps_per_execution))
+    assert launch("data") == ("data", 5)
+    assert (model.steps_per_execution, epochs.steps_per_execution) == (1, 5)
     undo()
-    assert getattr(model, name) == before
     assert epochs.steps_per_execution == 1
 
 

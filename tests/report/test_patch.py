@@ -314,6 +314,9 @@ def test_the_maps_of_a_library_do_not_count(patched):
         ("if a:\n  m.compile('a')\nelse:\n  m.compile('b')\nm.fit(ds)\n", 5),
         ("build().fit(ds)\n", 1),
         ("m.compile(**how)\nm.fit(ds)\n", 2),
+        ("m.compile('a')\nm.fit(ds, validation_data=ds, validation_steps=3)\n", 2),
+        ("m.compile('a')\nm.fit(ds)\nm.evaluate(ds, steps=3)\n", 2),
+        ("m.compile('a')\nm.fit(ds)\nm.fit(ds, steps_per_epoch=3)\n", 2),
         (
             (
                 "class M(Model):\n  def compile(self, o):\n    pass\n"

@@ -28,10 +28,11 @@ model.fit(dataset, epochs=10)
 
 ## Fix
 
-- `steps-per-execution` (exact): the same steps in the same order; callbacks see
-  every sixteenth of them. In a loop of your own that holds nothing but the step,
-  Python sees the last of up to 64; in others, loop over the batches inside the
-  `tf.function` by hand.
+- `steps-per-execution` (exact): the same steps in the same order, up to 64 in a
+  call; callbacks see the last of each. Give `compile` a number that divides your
+  `steps_per_epoch` and `validation_steps`: Keras goes past them otherwise. So too in a
+  loop of your own that holds nothing but the step; in others, loop over the batches
+  inside the `tf.function` by hand.
 - `jit-compile` (numeric): XLA fuses small operations into few; sums are rounded
   in another order.
 """

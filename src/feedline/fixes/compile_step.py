@@ -6,18 +6,26 @@ run as one graph. Kept as exact only where the weights come out bit for bit the 
 graph may round otherwise, then it is numeric.
 
 In a loop of the script's own, the function that takes the gradients is compiled, or
-the part of the loop that does, if all that it does means the same in a graph: it prints
-nothing, keeps nothing in Python objects, draws nothing outside of Keras' layers. Once
-the script changes what it uses (a layer's `trainable`, a number), it runs as before.
+the part of the loop that does; in a fit, Keras' train step or yours. Only if all that
+it does means the same in a graph: it prints nothing, keeps nothing in Python objects,
+draws nothing outside of Keras' layers. Once the script changes what it uses (a layer's
+`trainable`, a number), it runs as before. What a fit evaluates is left as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from feedline.causes.look import launching, tried
-from feedline.fixes.fix import Case, Edit, Kind, Proposal
-from feedline.fixes.target import Target, Undo
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.fixes.target import Target, Undo, all_of
+from feedline.job.loop import CannotRun
+from feedline.job.steps.source import Held, held_in_model
+
+log = logging.getLogger(__name__)
 
 KIND: Kind = "step"
 # Of the time to start the operations. A guess before anything was measured: a graph
@@ -57,4 +65,32 @@ def _own_step(case: Case) -> Iterator[Proposal]:
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
-    return target.set(target.model, run_eagerly=False)
+    """Of a fit the step alone: what is evaluated runs as it did."""
+    try:
+        held = held_in_model(target.model)
+    except CannotRun as reason:
+        raise CannotFix(f"the step may not be the same as a graph: {reason}") from None
+    target.for_training(run_eagerly=False)
+    target.around.append(partial(_while_the_same, target.model, held))
+    return all_of([])
+
+
+def _while_the_same(
+    model: Any, held: tuple[Held, ...], compiled: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """The graph until the script changes what it was made from (a callback that sets
+    a layer's `trainable`); from then on operation by operation."""
+    eager: Callable[[Any], Any] | None = None
+
+    def step(iterator: Any) -> Any:
+        nonlocal eager
+        if eager is None and all(each.is_same() for each in held):
+            return compiled(iterator)
+        if eager is None:
+            log.info("the step runs eagerly again: the script changed what it uses")
+            kept = model.train_function
+            model.make_train_function(force=True)
+            eager, model.train_function = model.train_function, kept
+        return eager(iterator)
+
+    return step

@@ -2,7 +2,10 @@
 
 `steps_per_execution`: Keras calls TensorFlow once for many steps, so what a call
 costs is paid once for all of them. The arithmetic is that of single steps; kept
-as exact only where the weights come out bit for bit the same.
+as exact only where the weights come out bit for bit the same. Only training is
+launched so: `evaluate`, `predict` and the validation of a fit run as they did. With
+`fit(steps_per_epoch=...)` the number divides the epoch, or nothing is changed: Keras
+would train past its end.
 
 Callbacks hear of batches less often. Where one of the user's callbacks may act on
 batches the fix is not proposed.
@@ -15,7 +18,10 @@ hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from feedline.causes.look import batch_callbacks, starting, tried
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
@@ -27,7 +33,6 @@ from feedline.measure.measurement import Measurement
 KIND: Kind = "step"
 _MOST = 64
 _LEAST = 4
-_DEFAULT = 16
 _WORTH_IT = 0.2  # of the step: the least that starting it takes
 _COMPILED = 0.8  # of a step that was made a graph, a guess to be measured
 _VARIABLES = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}
@@ -44,9 +49,10 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     share = _share(case.measured)
     step_ms = case.measured.step.ceiling.value * share
-    if share < 1:
+    steps = _steps(job, _most(step_ms))
+    if share < 1 < steps:
         yield Proposal(
-            Edit("steps-per-execution", None, {"steps": _steps(job, step_ms)}),
+            Edit("steps-per-execution", None, {"steps": steps}),
             "exact",
             job.where,
             step_ms=step_ms,
@@ -81,11 +87,53 @@ def _may_see_the_step(stage: Stage) -> bool:
 
 
 def install(target: Target, edit: Edit) -> Undo:
-    steps = int(edit.args["steps"])
-    undo = [target.set(target.model, steps_per_execution=steps)]
+    steps = min(int(edit.args["steps"]), _MOST)
     if target.epochs is not None:
-        undo.append(target.set(target.epochs, steps_per_execution=steps))
-    return all_of(undo)
+        steps = whole(steps, target.epochs.steps_per_epoch)
+    if steps <= 1:
+        return all_of([])
+    target.around.append(partial(launched, target.model, steps))
+    if target.epochs is None:
+        return all_of([])
+    return target.set(target.epochs, steps_per_execution=steps)
+
+
+def _steps(job: Job, most: int) -> int:
+    """As even launches as there can be, where the data end the epoch."""
+    epoch = job.steps_per_epoch
+    if not job.restarts:
+        return whole(most, epoch)
+    if epoch is None:
+        return most
+    return math.ceil(epoch / math.ceil(epoch / most))
+
+
+def whole(most: int, steps_per_epoch: int | None) -> int:
+    """So many steps in a launch that an epoch of that many ends with one; 1 where
+    that is not worth it. None: an epoch ends with the data, which ends a launch."""
+    if steps_per_epoch is None:
+        return most
+    fitting = (n for n in range(_LEAST, most + 1) if steps_per_epoch % n == 0)
+    return max(fitting, default=1)
+
+
+def launched(
+    model: Any, steps: int, train: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """Keras' train function, just made, as one that makes so many steps. Whenever it
+    is traced it asks the model how many; all else that asks is told what the user
+    said."""
+
+    def launch(iterator: Any) -> Any:
+        kept = model.steps_per_execution
+        model.steps_per_execution = steps
+        try:
+            return train(iterator)
+        finally:
+            model.steps_per_execution = kept
+
+    launch._feedline_steps = steps  # type: ignore[attr-defined]
+    return launch
 
 
 def _share(measured: Measurement) -> float:
@@ -96,15 +144,6 @@ def _share(measured: Measurement) -> float:
         return found.after.value / max(found.before.value, 1e-9)
     part = starting(measured) / max(measured.step.ceiling.value, 1e-9)
     return 1 - 0.8 * min(part, 1.0) if part > _WORTH_IT else 1.0
-
-
-def _steps(job: Job, step_ms: float) -> int:
-    """A number that divides the epoch, so that no launch stops half-way."""
-    most = _most(step_ms)
-    if job.steps_per_epoch is None:
-        return min(most, _DEFAULT)
-    fitting = [n for n in range(_LEAST, most + 1) if job.steps_per_epoch % n == 0]
-    return max(fitting, default=min(most, _DEFAULT))
 
 
 def _most(step_ms: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from feedline.job.pipeline import Pipeline
@@ -16,13 +16,32 @@ class Target:
     """`epochs` is Keras' iterator over the epochs of the fit under way, if any;
     `pipeline` what it reads, as the user wrote it.
 
-    A fix changes attributes of the model; whoever installs it makes the model's
-    train function anew afterwards.
+    A fix changes attributes of the model, or asks for them `for_training`, or puts
+    something `around` its train function, which is made anew afterwards.
     """
 
     model: Any
     epochs: Any = None
     pipeline: Pipeline | None = None
+    around: list[Callable[[Any], Any]] = field(default_factory=list)
+    made: list[Undo] = field(default_factory=list)
+
+    def for_training(self, **values: Any) -> None:
+        """Set attributes of the model while its train function is made, so that they
+        hold for nothing but training: `evaluate` and `predict` stay as they are."""
+        self.made.append(self.set(self.model, **values))
+
+    def train_function(self) -> Any:
+        """The model's train function, made anew with all that was asked for."""
+        try:
+            self.model.make_train_function(force=True)
+        finally:
+            while self.made:
+                self.made.pop()()
+        train = self.model.train_function
+        for around in self.around:
+            train = around(train)
+        return train
 
     def set(self, owner: Any, **values: Any) -> Undo:
         """Set attributes, and say how to have the old ones back."""

@@ -40,7 +40,7 @@ class Fits:
         self._watch.quiet = False
         self._watch.trains(loop)
         given = bound.arguments.get("callbacks")
-        loop.callbacks = _names(given)
+        loop.callbacks = hear_batches(given)
         self._ours = [self._callback(model, loop)]
         if self.live is not None:
             self._ours += filter(None, [self.live()])
@@ -72,7 +72,7 @@ class Fits:
                     loop.strategy = strategy
                 if fits._watch.before_fit is not None:
                     fits._watch.before_fit(loop, fits.epochs)
-                    loop.steps_per_call = int(model.steps_per_execution)
+                    loop.steps_per_call = int(fits.epochs.steps_per_execution)
                 model.train_function = fits._watched(loop, model.train_function)
 
         return FeedlineWatch()
@@ -157,9 +157,29 @@ def _joined(given: Any, ours: list[Any]) -> Any:
     return [*ours] if given is None else [given, *ours]
 
 
-def _names(given: Any) -> tuple[str, ...]:
+_HOOKS = (
+    *("on_train_batch_begin", "on_train_batch_end"),
+    *("on_batch_begin", "on_batch_end"),
+)
+
+
+def hear_batches(given: Any) -> tuple[str, ...]:
+    """The names of those callbacks that are called for every batch."""
     given = getattr(given, "callbacks", given)
     if given is None:
         return ()
     callbacks = given if isinstance(given, list | tuple) else [given]
-    return tuple(type(callback).__name__ for callback in callbacks)
+    return tuple(type(each).__name__ for each in callbacks if _hears_batches(each))
+
+
+def _hears_batches(callback: Any) -> bool:
+    import keras
+
+    if type(callback) is keras.callbacks.ModelCheckpoint:
+        return bool(callback.save_freq != "epoch")
+    plain = keras.callbacks.Callback
+    return any(
+        getattr(getattr(callback, hook, None), "__func__", None)
+        is not getattr(plain, hook)
+        for hook in _HOOKS
+    )

@@ -40,7 +40,8 @@ class Retrace:
 @dataclass(frozen=True)
 class Job:
     """`restarts` is False where an epoch goes on reading where the last one ended
-    (`fit(steps_per_epoch=...)`). `bare`: nothing but the step stands in the loop."""
+    (`fit(steps_per_epoch=...)`). `bare`: nothing but the step stands in the loop.
+    `callbacks` are those that are called for every batch."""
 
     kind: LoopKind
     where: Where | None = None

@@ -310,6 +310,12 @@ def _is_seconds(value: Any) -> bool:
 
 
 def _steps_per_call(model: Any) -> int:
+    train = getattr(model, "train_function", None)
+    while train is not None:  # `feedline.tune` may launch more than the model says
+        launched = getattr(train, "_feedline_steps", None)
+        if isinstance(launched, int):
+            return launched
+        train = getattr(train, "_feedline_original", None)
     try:
         return max(1, int(getattr(model, "steps_per_execution", 1) or 1))
     except (TypeError, ValueError):

@@ -53,10 +53,20 @@ class CallLoop(Loop):
         sync()
         seconds = self.clock.now() - begin
         cpu = self.clock.cpu() - cpu
+        steps = called * self.steps_per_call
         if self.live:
             seconds -= sum(self.live.starts[starts:])
+            steps -= self._missing() * (len(self.live.starts) - starts)
         traced = self.tracing_seconds() - tracing
-        return Ran(seconds, called * self.steps_per_call, cpu, traced)
+        return Ran(seconds, max(1, steps), cpu, traced)
+
+    def _missing(self) -> int:
+        """What the last call of an epoch has less than the others, where the data
+        end in it. (The first batch of an epoch goes by with its start.)"""
+        if self.steps_per_call == 1 or not isinstance(self.source, tf.data.Dataset):
+            return 0
+        batches = int(self.source.cardinality())
+        return (1 - batches) % self.steps_per_call if batches > 0 else 0
 
     def _stepper(self, run: Run) -> Callable[[], Any]:
         if run.feed == "live":

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import logging
 import math
 import types
 import weakref
@@ -26,6 +27,8 @@ from feedline.job.loop import CannotRun
 from feedline.job.source import is_library
 from feedline.job.steps.parts import sources
 from feedline.job.workers.own import own_names, source_of
+
+log = logging.getLogger(__name__)
 
 _STATEMENTS = (
     *(ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.Return),
@@ -44,6 +47,7 @@ _EAGER_ONLY = {
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _MADE_ONCE = ("__init__", "__new__", "build", "get_config", "from_config")
 _ROOTS = ("tensorflow", "keras", "tf_keras")
+_KERAS_SETS = ("stop_training", "steps_per_execution")
 
 instead_of: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """Functions of the user's that were led elsewhere, and what they were."""
@@ -81,6 +85,33 @@ def held_by(
     for each in given:
         look.object(each)
     return tuple(look.held.values())
+
+
+def held_in_model(model: Any) -> tuple[Held, ...]:
+    """The same for all that a compiled Keras model does in a step of `fit`."""
+    import tensorflow as tf
+
+    look = _Look()
+    for part in (model, model.optimizer, *model.metrics):
+        look.object(part)
+    for loss in tf.nest.flatten(model.loss):
+        look.value(loss, "a loss")
+    own = vars(model)
+    return tuple(
+        held
+        for held in look.held.values()
+        if held.there is not own or held.name not in _KERAS_SETS
+    )
+
+
+def keeps_state(model: Any) -> bool:
+    """May an eager step of `fit` keep or print something that nobody could put back?"""
+    try:
+        held_in_model(model)
+    except CannotRun as reason:
+        log.info("a step may keep state: %s", reason)
+        return True
+    return False
 
 
 class _Unknown:

@@ -142,7 +142,8 @@ def _steps(place: Place, _: str) -> str:
         )
     return (
         f"{number} steps per launch: steps_per_execution={number} in the model's "
-        "compile(...)"
+        "compile(...). Any number of steps given to fit, evaluate or predict must be a "
+        "multiple of it"
     )
 
 

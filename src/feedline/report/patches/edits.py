@@ -7,6 +7,7 @@ cannot be made there as an edit; then a comment says it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from feedline.report.patches import arguments, chains, models
@@ -154,8 +155,17 @@ def _compiled(document: Document, call: Call, name: str, value: str) -> None:
     arguments.put(document, call, name, value)
 
 
+_COUNTED = re.compile(rb"\bvalidation_steps\s*=|\.(evaluate|predict)\([^)]*\bsteps\s*=")
+
+
 def _steps(document: Document, place: Place, call: Call) -> None:
+    """In `compile` it holds for all that the model does, and Keras goes past a number
+    of steps that it does not divide."""
     steps = int(place.edit.args["steps"])
+    text = document.tree.text
+    fits = len(re.findall(rb"\.fit\(", text))
+    if _COUNTED.search(text) or (b"steps_per_epoch" in text and fits > 1):
+        raise CannotEdit("steps are counted elsewhere, and must be a multiple of it")
     _compiled(document, call, "steps_per_execution", str(steps))
 
 
