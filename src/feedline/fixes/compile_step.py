@@ -17,13 +17,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from feedline.causes.look import launching, tried
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loop import CannotRun
-from feedline.job.steps.source import Held, held_in_model
+
+if TYPE_CHECKING:
+    from feedline.job.steps.source import Held
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +68,8 @@ def _own_step(case: Case) -> Iterator[Proposal]:
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
     """Of a fit the step alone: what is evaluated runs as it did."""
+    from feedline.job.steps.source import held_in_model
+
     try:
         held = held_in_model(target.model)
     except CannotRun as reason:
