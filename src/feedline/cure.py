@@ -22,11 +22,12 @@ from feedline.fixes.plan import Outcome, Plan, search
 from feedline.fixes.target import Target
 from feedline.fixes.untried import untried
 from feedline.job.job import Job
+from feedline.job.let_go import without_waiting
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
 from feedline.job.loops import CallLoop, Loop, PythonLoop, Variant
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
-from feedline.measure.measurement import Estimate, Measurement
+from feedline.measure.measurement import Measurement
 from feedline.prove import faster, same, weights
 from feedline.prove.proof import Cured, Faster, Same
 
@@ -34,8 +35,8 @@ log = logging.getLogger(__name__)
 
 _TRIAL_FILL_S = 1.5
 _PROOF_STEPS = 4
-_VAGUE = 0.3  # an interval that is wider, of its value, is worth more turns
 _MORE_S = 4.0
+_LAST_TURN_S = 0.8  # a pipeline that has just begun is slower for a while
 _CACHES = ("cache", "cache-before-shuffle", "cache-undrawn")
 
 
@@ -66,13 +67,14 @@ class Cure:
         # However many threads a stage of Python has, one of them runs.
         costs = one_interpreter(job, measured).stages
         case = Case(job, measured, own, costs, used=self.used)
-        try:
-            plan = yield from search(case, self.allowed, self._attempt, self._left)
-            others = untried(case, self.allowed)
-            plan = replace(plan, trials=(*plan.trials, *others))
-            return (yield from self._whole(plan))
-        finally:
-            self.loop.use(None)
+        with without_waiting():
+            try:
+                plan = yield from search(case, self.allowed, self._attempt, self._left)
+                others = untried(case, self.allowed)
+                plan = replace(plan, trials=(*plan.trials, *others))
+                return (yield from self._whole(plan))
+            finally:
+                self.loop.use(None)
 
     def _left(self) -> float:
         return self.until - self.clock.now()
@@ -82,10 +84,12 @@ class Cure:
         if not plan.edits:
             return Cured(plan)
         try:
-            # A single fix has been measured against the job as it was already.
-            after = self.measurements.get(plan.edits)
-            vague = after is not None and _vague(after.gain)
-            if after is None or (vague and self._left() > _MORE_S):
+            # A single fix has been measured against the job as it was already, but
+            # in short turns.
+            known = self.measurements.get(plan.edits)
+            if known is not None and self._left() <= _MORE_S:
+                after = known
+            else:
                 self.say("measuring all of it against the job as it was")
                 after = yield from faster.compare(
                     self.loop,
@@ -93,11 +97,12 @@ class Cure:
                     self._filled(plan.edits),
                     self.clock,
                     seconds=max(4.0, min(8.0, self._left())),
+                    turn=_LAST_TURN_S,
                 )
         except (CannotFix, FeedlineError, CannotRun, LoopEnded) as error:
             log.info("the plan could not be measured: %s", error)
             return self._begun(plan, "the whole plan could not be measured")
-        if vague:
+        if known is not None:
             self.measurements[plan.edits] = after
             plan = _measured_as(plan, after)
         if not after.proved:
@@ -333,10 +338,6 @@ def install(target: Target, edits: tuple[Edit, ...]) -> Callable[[], None]:
         model.train_function = before
 
     return remove
-
-
-def _vague(gain: Estimate) -> bool:
-    return gain.high - gain.low > _VAGUE * gain.value
 
 
 def _take_out(undo: list[Callable[[], None]]) -> None:

@@ -17,6 +17,7 @@ from feedline.job.devices import accelerator, joined
 from feedline.job.facts import job_of
 from feedline.job.feeds import batch_size as size_of
 from feedline.job.job import Job
+from feedline.job.let_go import without_waiting
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
 from feedline.job.loops import CallLoop, Loop
 from feedline.job.pipeline import Pipeline
@@ -60,6 +61,10 @@ class Examiner:
         return max(0.0, self.seconds - (self.clock.now() - self.began))
 
     def examine(self) -> Experiment[tuple[Job, Measurement]]:
+        with without_waiting():
+            return (yield from self._examine())
+
+    def _examine(self) -> Experiment[tuple[Job, Measurement]]:
         machine = look()
         loop = self.loop
         job = job_of(loop, self.watch, batch_size=None)

@@ -14,7 +14,7 @@ from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate
 from feedline.prove.proof import Faster
 
-_ROUND_SECONDS = 0.4
+_TURN_S = 0.4
 _LEAST_ROUNDS = 4
 _MOST_ROUNDS = 12
 _ENOUGH = 0.03
@@ -27,20 +27,22 @@ def compare(
     clock: Clock,
     *,
     seconds: float,
+    turn: float = _TURN_S,
 ) -> Experiment[Faster]:
-    """Both in turns until the ratio is known well enough or the time is up."""
+    """Both in turns of that length until the ratio is known well enough or the time
+    is up."""
     until = clock.now() + seconds
     counts: dict[bool, int] = {}
     for changed in (False, True):
         loop.use(after if changed else before)
-        pilot = yield Run("live", 2, seconds=_ROUND_SECONDS)
-        counts[changed] = _steps_for(pilot)
+        pilot = yield Run("live", 2, seconds=turn)
+        counts[changed] = _steps_for(pilot, turn)
     times: dict[bool, list[float]] = {False: [], True: []}
     while True:
-        turn = len(times[False])
-        for changed in (False, True) if turn % 2 == 0 else (True, False):
+        even = len(times[False]) % 2 == 0
+        for changed in (False, True) if even else (True, False):
             loop.use(after if changed else before)
-            ran = yield Run("live", counts[changed], seconds=2 * _ROUND_SECONDS)
+            ran = yield Run("live", counts[changed], seconds=2 * turn)
             times[changed].append(ran.ms + _start_ms(loop))
         gains = [a / max(b, 1e-9) for a, b in zip(*times.values(), strict=True)]
         gain = estimate(gains)
@@ -66,6 +68,6 @@ def _decided(gain: Estimate) -> bool:
     return half <= _ENOUGH * gain.value or abs(gain.value - 1) > 4 * half
 
 
-def _steps_for(ran: Ran) -> int:
+def _steps_for(ran: Ran, turn: float) -> int:
     each = max(ran.seconds / max(1, ran.steps), 1e-5)
-    return max(2, min(1000, round(_ROUND_SECONDS / each)))
+    return max(2, min(2000, round(turn / each)))

@@ -1,0 +1,81 @@
+"""Iterators that are let go: gone in the end, and nothing else has changed."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.data.ops.iterator_ops import OwnedIterator
+
+from feedline.job import let_go
+from feedline.job.let_go import without_waiting
+
+pytestmark = pytest.mark.tensorflow
+
+
+def closing(closed: list[str], name: str) -> tf.data.Dataset:
+    """A dataset whose generator says when its iterator is gone."""
+
+    def numbers():
+        try:
+            yield from range(10**6)
+        finally:
+            closed.append(name)
+
+    return tf.data.Dataset.from_generator(
+        numbers, output_signature=tf.TensorSpec([], tf.int64)
+    ).prefetch(tf.data.AUTOTUNE)
+
+
+def test_they_are_gone_at_the_end():
+    closed: list[str] = []
+    with without_waiting():
+        for name in "ab":
+            assert int(next(iter(closing(closed, name)))) == 0
+        gc.collect()
+    assert sorted(closed) == ["a", "b"]
+    assert not let_go._waiting
+    assert not hasattr(OwnedIterator, "__del__")
+
+
+def test_what_is_still_read_stays():
+    with without_waiting():
+        batches = iter(tf.data.Dataset.range(5))
+        also = batches
+        del batches
+        assert [int(n) for n in also] == [0, 1, 2, 3, 4]
+
+        @tf.function
+        def two(source):
+            return next(source) + next(source)
+
+        assert int(two(iter(tf.data.Dataset.range(5)))) == 1
+    assert int(two(iter(tf.data.Dataset.range(5)))) == 1
+
+
+def test_inside_another():
+    with without_waiting():
+        with without_waiting():
+            next(iter(tf.data.Dataset.range(5)))
+        assert hasattr(OwnedIterator, "__del__")
+    assert not hasattr(OwnedIterator, "__del__")
+
+
+def test_of_a_strategy():
+    strategy = tf.distribute.OneDeviceStrategy("/CPU:0")
+    with without_waiting():
+        dataset = strategy.experimental_distribute_dataset(
+            tf.data.Dataset.range(6).batch(2)
+        )
+        assert len(list(dataset)) == 3
+
+
+def test_what_fails_leaves_the_iterator_to_python(monkeypatch):
+    def broken(**_):
+        raise tf.errors.InternalError(None, None, "no stage")
+
+    monkeypatch.setattr(tf.raw_ops, "Stage", broken)
+    with without_waiting():
+        assert int(next(iter(tf.data.Dataset.range(5)))) == 0
+    assert not let_go._waiting
