@@ -147,6 +147,8 @@ def test_who_listens_to_batches_hears_them_all():
     launches, listens, epochs = launching(model), Listens(), Epochs()
     model.fit(data(), verbose=0, callbacks=[listens, epochs])
     assert (listens.heard, launches) == (31, [])
+    model.fit(data(), None, None, 1, 0, [listens])
+    assert (listens.heard, launches) == (62, [])
     model.fit(data(), verbose=0, callbacks=[epochs])
     assert launches == [8, 8, 8, 8]
 

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 def in_each_fit(model: Any, most: int) -> None:
     """Give the model a `fit` that launches up to so many steps at once."""
     fit = getattr(model.fit, "_feedline_original", model.fit)
-    signature = inspect.signature(inspect.unwrap(fit))
+    signature = inspect.signature(fit)
     single = model.train_function
     made: dict[int, Callable[[Any], Any]] = {}
 

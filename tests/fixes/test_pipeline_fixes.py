@@ -127,6 +127,13 @@ def test_no_second_prefetch(parts):
     assert proposed("prefetch", looked_at(*parts)) == []
 
 
+def test_no_prefetch_where_the_pipeline_reads_a_variable():
+    reads = of_function(MAP, stateful=True)
+    assert proposed("prefetch", looked_at(SLICES, reads, BATCH)) == []
+    draws = of_function(MAP, stateful=True, random=True)
+    assert proposed("prefetch", looked_at(SLICES, draws, BATCH))
+
+
 # ------------------------------------------------------------------------- cache
 
 

@@ -23,6 +23,8 @@ def propose(case: Case) -> Iterator[Proposal]:
     copying = step.host_fed.value - step.ceiling.value
     if not machine.accelerated or case.job.strategy or copying <= 0:
         return
+    if case.sees_training:
+        return
     if any(stage.op == "copy_to_device" for stage in case.pipeline.stages()):
         return
     device = next(name for name in machine.devices if not name.startswith("CPU"))

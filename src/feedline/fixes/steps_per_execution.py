@@ -45,7 +45,9 @@ def propose(case: Case) -> Iterator[Proposal]:
         yield from _own_loop(case)
     if job.kind != "fit" or job.eager or job.steps_per_execution > 1 or job.strategy:
         return
-    if batch_callbacks(job) or any(e.fix == "steps-per-execution" for e in case.edits):
+    if batch_callbacks(job) or case.sees_training:
+        return
+    if any(edit.fix == "steps-per-execution" for edit in case.edits):
         return
     share = _share(case.measured)
     step_ms = case.measured.step.ceiling.value * share
