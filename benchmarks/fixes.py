@@ -20,8 +20,8 @@ what Keras' callbacks take between the steps, the comparison of the fixes does n
 that is in favour of "after" by less than 0.1 ms per launch.
 
 By hand and after are measured minutes apart, and a shared machine may be a third slower
-for a minute. So an example that misses the line is measured four times more, by hand and
-all, and of the five the middle one counts; all ratios are shown.
+for a minute. So a row that misses the line is measured four times more, by hand and
+all; of the five the middle one counts, and all ratios are shown.
 
 Every measurement is a process of its own. One that fails gives a row with the reason.
 What is known so far is saved after every example. Exit code 0 whether reached or not:
