@@ -1,31 +1,31 @@
 """Claim: `feedline run` makes every example as fast as an expert's hand does.
 
-    python benchmarks/fixes.py [--only NAME] [--seconds N] [--allow GRADES]
-                               [--quick] [--json FILE]
+    python benchmarks/fixes.py [--only NAME] [--seconds N] [--rounds N]
+                               [--allow GRADES] [--quick] [--json FILE]
 
-For every script in examples/ one `feedline run --dry-run`: the job is measured, the
-allowed fixes are tried, and all that are kept are measured once more against the job
-as it was, in turns. Before, after and the speed-up with its 95 % interval are of that
-last comparison. The ceiling is the original step fed from ready batches: fixes of the
-pipeline can reach it, fixes of the step go below it.
+For every script in examples/ and every list of grades `feedline run --dry-run` first
+makes a plan and a patch. Then the scripts are run and timed from outside (pace.py: the
+time from the end of one epoch to the end of the next), in turns, whole processes each:
 
-The hand-tuned versions are in benchmarks/tuned/, with what was changed in the
-docstring: NAME.py gives the same training as the example bit for bit (but for unseeded
-draws), NAME_numeric.py where more can be had for other rounding or a lazy optimizer,
-NAME_advice.py where a person may do what no grade allows (feedline says so and leaves
-it): that one is shown below the tables and counts for none.
-They are measured by `feedline why`, before and after the example's own runs, and count
-with the mean of the two, the best of the versions whose grade is allowed. `why` adds
-what Keras' callbacks take between the steps, the comparison of the fixes does not:
-that is in favour of "after" by less than 0.1 ms per launch.
+    before    python NAME.py
+    after     feedline run --plan PLAN NAME.py, where the plan holds anything
+    patched   python NAME.py after `git apply PATCH`, for grade exact
+    hand      python benchmarks/tuned/NAME.py
 
-By hand and after are measured minutes apart, and a shared machine may be a third slower
-for a minute. So a row that misses the line is measured four times more, by hand and
-all; of the five the middle one counts, and all ratios are shown.
+The speed-up is before over after and a/h after over hand, both taken round by round;
+the table has the middle one, and the lowest and highest speed-up. "said" is the
+speed-up that `feedline run` itself had told from its own comparison. The ceiling is the
+original step fed from ready batches: fixes of the pipeline can reach it, fixes of the
+step go below it. A row that misses the line of 90 % gets twice as many rounds more.
 
-Every measurement is a process of its own. One that fails gives a row with the reason.
-What is known so far is saved after every example. Exit code 0 whether reached or not:
-the last lines say which.
+The versions by hand say in their docstring what was changed: NAME.py gives the same
+training as the example bit for bit (but for unseeded draws), NAME_numeric.py where more
+can be had for other rounding or a lazy optimizer, NAME_advice.py where a person may do
+what no grade allows (feedline says so and leaves it): that one is shown below the
+tables and counts for none. The best of those counts whose grade is allowed.
+
+A script that fails gives a row with the reason. What is known so far is saved after
+every example. Exit code 0 whether reached or not: the last lines say which.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ import argparse
 import ast
 import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+import pace
 import predictions
+from pace import Failed
 from predictions import cut
 
 HERE = Path(__file__).resolve().parent
@@ -52,63 +53,10 @@ TUNED = HERE / "tuned"
 GRADES = ("exact", "reordered", "numeric")
 ALLOW = ("exact", "exact,reordered,numeric")
 ENOUGH = 0.9
-MORE = 4  # times that a row is measured again which is below that
-WIDTH = 80
+MORE = 2  # times as many rounds again for a row below that
 
 
-class Failed(Exception):
-    """A measurement gave nothing; the message says why."""
-
-
-# ------------------------------------------------------------- one measurement
-
-
-def feedline(*arguments: str, script: Path, seconds: float) -> dict:
-    """The JSON report of one command, or Failed with the reason."""
-    with tempfile.TemporaryDirectory(prefix="feedline-bench-") as folder:
-        report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "feedline", *arguments]
-        command += ["--seconds", f"{seconds:g}", "--json", str(report), str(script)]
-        said = Path(folder) / "said"
-        # A run on a busy machine takes several times what it is given, and the
-        # script has to be started and its data made.
-        code = run(command, said, limit=6 * seconds + 300)
-        if report.exists():
-            return json.loads(report.read_text())
-        raise Failed(reason(said.read_text(errors="replace"), code))
-
-
-def run(command: list[str], said: Path, limit: float) -> int | None:
-    """The exit code; None where it took too long. Nothing is left running."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "COLUMNS": str(WIDTH)}
-    with open(said, "wb") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
-        try:
-            return process.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
-def reason(said: str, code: int | None) -> str:
-    """Why there is no report, in a line: what feedline said last, else the script."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    ours = [line for line in lines if line.startswith("feedline: ")]
-    last = (ours or lines or ["it said nothing"])[-1].removeprefix("feedline: ")
-    return f"took too long; {last}" if code is None else f"exit code {code}; {last}"
-
-
-# ----------------------------------------------------------------- one example
+# ------------------------------------------------------------------- the scripts
 
 
 def names() -> list[str]:
@@ -135,109 +83,165 @@ def stated(path: Path, key: str) -> str:
     raise SystemExit(f"{path} has no line `{key}: ...` in its docstring")
 
 
-def by_hand(name: str, allowed: set[str], seconds: float) -> dict[str, dict]:
-    """One measurement of each version that some list of grades allows."""
-    found = {}
-    for grade, path in versions(name).items():
-        if grade not in allowed:
-            continue
-        say(f"{name}: by hand ({grade})")
+# ------------------------------------------------------------------- one example
+
+
+@dataclass
+class Race:
+    """The versions of one script, each a command, and what their epochs took."""
+
+    name: str
+    folder: Path
+    enough: pace.Enough
+    commands: dict[str, list[str]] = field(default_factory=dict)
+    seconds: dict[str, list[float | None]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, version: str, *command: str) -> None:
+        self.commands[version] = [sys.executable, *command]
+
+    def run(self, rounds: int, only: set[str] | None = None) -> None:
+        for _ in range(rounds):
+            number = 1 + max(map(len, self.seconds.values()), default=0)
+            turn = list(self.commands)
+            for version in turn if number % 2 else reversed(turn):
+                skipped = only is not None and version not in only
+                took = None if skipped else self._epoch(version)
+                found = self.seconds.setdefault(version, [None] * (number - 1))
+                found.append(took)
+
+    def _epoch(self, version: str) -> float | None:
+        say(f"{self.name}: {version}")
         try:
-            report = feedline("why", script=path, seconds=seconds)
-            found[grade] = {"ms": report["step"]["observed_ms"]}
+            said = self.folder / "said"
+            found = pace.epochs(self.commands[version], said, self.enough)
         except Failed as failed:
-            found[grade] = {"failed": str(failed)}
-            say(f"{name}: by hand ({grade}) failed: {failed}")
-    return found
+            say(f"{self.name}: {version} failed: {failed}")
+            self.failed[version] = str(failed)
+            return None
+        return statistics.median(found)
+
+    def median(self, version: str) -> float | None:
+        found = [each for each in self.seconds.get(version, ()) if each is not None]
+        return statistics.median(found) if found else None
+
+    def ratios(self, one: str, other: str) -> list[float]:
+        """Round by round."""
+        pairs = zip(
+            self.seconds.get(one, ()), self.seconds.get(other, ()), strict=False
+        )
+        return [a / b for a, b in pairs if a is not None and b is not None]
 
 
-def example(name: str, allow: list[str], seconds: float, twice: bool) -> list[dict]:
-    """A row for each list of grades; of several where it missed the line."""
-    rows = once(name, allow, seconds, twice)
-    return [middle(row, seconds) if twice and short(row) else row for row in rows]
+def example(
+    name: str, allow: list[str], seconds: float, rounds: int, enough: pace.Enough
+) -> list[dict]:
+    """A row for each list of grades."""
+    with tempfile.TemporaryDirectory(prefix="feedline-bench-") as place:
+        folder = Path(place)
+        script = pace.copy(EXAMPLES / f"{name}.py", name, folder / "examples")
+        race = Race(name, folder, enough)
+        race.add("before", str(script))
+        rows = []
+        for number, grades in enumerate(allow):
+            say(f"{name}: feedline run --dry-run --allow {grades}")
+            row = {"example": name, "allow": grades, "after": "before"}
+            try:
+                row |= planned(race, script, grades, seconds, number)
+            except Failed as failed:
+                say(f"{name}: failed: {failed}")
+                row["failed"] = str(failed)
+            rows.append(row)
+        wanted = {"advice", "exact", *(",".join(allow).split(","))}
+        for grade, path in versions(name).items():
+            if grade in wanted:
+                version = pace.copy(path, name, folder / "benchmarks" / "tuned")
+                race.add(f"hand, {grade}", str(version))
+        race.run(rounds)
+        for row in rows:
+            timed(row, race)
+        short_of = [row for row in rows if short(row)]
+        if short_of and rounds > 1:
+            say(f"{name}: below the line; {MORE * rounds} rounds more")
+            only = {each for row in short_of for each in (row["after"], row["hand"])}
+            race.run(MORE * rounds, only)
+            for row in rows:
+                timed(row, race)
+        return rows
+
+
+def planned(race: Race, script: Path, grades: str, seconds: float, number: int) -> dict:
+    """What `feedline run` finds, and the versions of the script that come of it."""
+    plan, patch, report = (
+        race.folder / f"{number}.{kind}" for kind in ("plan", "patch", "json")
+    )
+    feedline = ["-m", "feedline", "run", "--allow", grades]
+    command = [*feedline, "--dry-run", "--seconds", f"{seconds:g}"]
+    command += ["--plan", str(plan), "--patch", str(patch), "--json", str(report)]
+    said = race.folder / "said"
+    # On a busy machine it takes several times what it is given, and the script has
+    # to be started and its data made.
+    pace.finish([sys.executable, *command, str(script)], said, 6 * seconds + 300)
+    if not report.exists():
+        raise Failed(pace.reason(said.read_text(errors="replace"), 0))
+    found = json.loads(report.read_text())
+    after, step = found["after"], found["step"]
+    row = {
+        "ceiling_ms": step["ceiling_ms"],
+        "steps_per_epoch": found["run"]["steps_per_epoch"],
+        "said": after["speedup"] if after else 1.0,
+        "said_interval": after["interval"] if after else None,
+        "grade": found["proof"]["same"] if after and found["proof"] else None,
+        "applied": [fix["fix"] for fix in found["fixes"] if fix["applied"]],
+        "fixes": found["fixes"],
+        "proof": found["proof"],
+        "verdict": found["verdict"],
+        "measured_s": found["seconds"],
+    }
+    if not row["applied"]:
+        return row
+    row["after"] = f"after, {grades}"
+    race.add(row["after"], *feedline, "--plan", str(plan), str(script))
+    if grades == "exact" and patch.exists():
+        made = pace.patched(script, patch, race.folder / "patched")
+        if made is not None:
+            row["patched"] = "patched"
+            race.add("patched", str(made))
+    return row
+
+
+def timed(row: dict, race: Race) -> None:
+    """Add what the versions of this row took."""
+    allowed = {"exact", *row["allow"].split(",")}
+    hands = {grade: race.median(f"hand, {grade}") for grade in (*GRADES, "advice")}
+    best = {g: hands[g] for g in allowed if hands[g] is not None}
+    row["hand_grade"] = min(best, key=best.__getitem__) if best else None
+    row["hand"] = f"hand, {row['hand_grade']}"
+    each_ms = 1e3 / (row.get("steps_per_epoch") or 1)
+    for key, version in (
+        ("before", "before"),
+        ("after", row["after"]),
+        ("patched", row.get("patched", "")),
+        ("hand", row["hand"]),
+        ("advice", "hand, advice"),
+    ):
+        took = race.median(version)
+        row[f"{key}_ms"] = None if took is None else took * each_ms
+    for version, why in race.failed.items():
+        if version in (row["after"], "before") and "failed" not in row:
+            row["failed"] = why
+    gains = race.ratios("before", row["after"])
+    row["speedup"] = statistics.median(gains) if gains else None
+    row["range"] = [min(gains), max(gains)] if row["after"] != "before" else None
+    row["ratios"] = sorted(race.ratios(row["after"], row["hand"]))
+    row["after_of_hand"] = statistics.median(row["ratios"]) if row["ratios"] else None
+    patched = race.ratios(row.get("patched", ""), row["after"])
+    row["patched_of_after"] = statistics.median(patched) if patched else None
+    row["epochs_s"] = race.seconds
 
 
 def short(row: dict) -> bool:
     return bool(row["after_of_hand"]) and 1 / row["after_of_hand"] < ENOUGH
-
-
-def middle(row: dict, seconds: float) -> dict:
-    """The row, or one of some more, whichever lies in the middle."""
-    say(f"{row['example']}: after is {row['after_of_hand']:.2f} of by hand; again")
-    found = [row]
-    for _ in range(MORE):
-        found += once(row["example"], [row["allow"]], seconds, twice=True)
-    found = [each for each in found if each["after_of_hand"]]
-    found.sort(key=lambda each: each["after_of_hand"])
-    ratios = [each["after_of_hand"] for each in found]
-    return {**found[len(found) // 2], "ratios": ratios}
-
-
-def once(name: str, allow: list[str], seconds: float, twice: bool) -> list[dict]:
-    """Measured by hand, then with each list of grades, then by hand again."""
-    wanted = {grade for grades in allow for grade in grades.split(",")}
-    wanted |= {"exact", "advice"}
-    half = max(10.0, seconds / 2)  # `why` only measures
-    tuned = [by_hand(name, wanted, half)]
-    rows = []
-    for grades in allow:
-        say(f"{name}: feedline run --dry-run --allow {grades}")
-        rows.append({"example": name, "allow": grades, **cured(name, grades, seconds)})
-    if twice:
-        tuned.append(by_hand(name, wanted, half))
-    for row in rows:
-        row["tuned"] = tuned
-        compare(row)
-    return rows
-
-
-def cured(name: str, grades: str, seconds: float) -> dict:
-    script = EXAMPLES / f"{name}.py"
-    try:
-        report = feedline(
-            "run", "--dry-run", "--allow", grades, script=script, seconds=seconds
-        )
-    except Failed as failed:
-        say(f"{name}: failed: {failed}")
-        return {"failed": str(failed)}
-    step, after = report["step"], report["after"]
-    row = {
-        "before_ms": step["observed_ms"],
-        "after_ms": step["observed_ms"],
-        "ceiling_ms": step["ceiling_ms"],
-        "speedup": 1.0,
-        "interval": None,
-        "grade": None,
-        "applied": [fix["fix"] for fix in report["fixes"] if fix["applied"]],
-        "fixes": report["fixes"],
-        "proof": report["proof"],
-        "verdict": report["verdict"],
-        "measured_s": report["seconds"],
-    }
-    if after is not None:
-        row["before_ms"] = after["before_ms"] or after["observed_ms"] * after["speedup"]
-        row["after_ms"] = after["observed_ms"]
-        row["speedup"], row["interval"] = after["speedup"], after["interval"]
-        row["grade"] = report["proof"]["same"] if report["proof"] else None
-    return row
-
-
-def compare(row: dict) -> None:
-    """Add the best version by hand that the row's grades allow, and what a person
-    may reach beside them."""
-    allowed = {"exact", *row["allow"].split(",")}
-    times: dict[str, list[float]] = {}
-    for measured in row["tuned"]:
-        for grade, found in measured.items():
-            if "ms" in found:
-                times.setdefault(grade, []).append(found["ms"])
-    known = {grade: statistics.mean(each) for grade, each in times.items()}
-    row["advice_ms"] = known.get("advice")
-    means = {grade: ms for grade, ms in known.items() if grade in allowed}
-    row["hand_grade"] = min(means, key=means.__getitem__) if means else None
-    row["hand_ms"] = means.get(row["hand_grade"])
-    after = row.get("after_ms")
-    row["after_of_hand"] = after / row["hand_ms"] if after and means else None
 
 
 # ------------------------------------------------------------------- the table
@@ -246,8 +250,8 @@ def compare(row: dict) -> None:
 def show(rows: list[dict], allow: str) -> None:
     print(f"\nAllowed: {allow}; milliseconds per step")
     print(
-        f"{'example':<22}{'before':>6}{'after':>6}{'ceiling':>8}{'speed-up':>9}"
-        f" {'(interval)':<11}{'grade':<7}{'hand':>5}{'a/h':>5}"
+        f"{'example':<18}{'before':>6}{'after':>6}{'ceil.':>6}{'faster':>8}"
+        f" {'(range)':<10}{'said':>5} {'grade':<7}{'hand':>6}{'a/h':>6}"
     )
     for row in rows:
         if row["allow"] == allow:
@@ -255,36 +259,33 @@ def show(rows: list[dict], allow: str) -> None:
 
 
 def line(row: dict) -> str:
-    name = f"{cut(row['example'], 21):<22}"
-    hand, share = number(row["hand_ms"]), row["after_of_hand"]
-    ratio = "-" if share is None else f"{share:.{2 if share < 9.995 else 0}f}"
-    end = f"{hand:>5}{ratio:>5}"
+    name = f"{cut(row['example'], 17):<18}"
+    end = f"{number(row['hand_ms']):>6}{number(row['after_of_hand']):>6}"
     if "failed" in row:
-        return name + f"{cut('FAILED: ' + row['failed'], 46):<47}" + end
+        return name + f"{cut('FAILED: ' + row['failed'], 48):<49}" + end
     low_high = "-"
-    if row["interval"]:
-        low_high = "{:.3g}-{:.3g}".format(*row["interval"])
+    if row["range"]:
+        low_high = "{:.2g}-{:.2g}".format(*row["range"])
     grade = {"reordered": "reord."}.get(row["grade"], row["grade"] or "-")
     return (
         f"{name}{number(row['before_ms']):>6}{number(row['after_ms']):>6}"
-        f"{number(row['ceiling_ms']):>8}{row['speedup']:>8.2f}x {low_high:<11}"
-        f"{grade:<7}{end}"
+        f"{number(row['ceiling_ms']):>6}{number(row['speedup']):>7}x {low_high:<10}"
+        f"{row['said']:>5.3g} {grade:<7}{end}"
     )
 
 
-def number(ms: float | None) -> str:
+def number(amount: float | None) -> str:
     """Three digits that tell."""
-    if ms is None:
+    if amount is None:
         return "-"
-    digits = 0 if ms >= 99.95 else 1 if ms >= 9.995 else 2 if ms >= 0.9995 else 3
-    return f"{ms:.{digits}f}"
+    digits = 0 if amount >= 99.95 else 1 if amount >= 9.995 else 2
+    return f"{amount:.{3 if amount < 0.0995 else digits}f}"
 
 
 def conclude(rows: list[dict]) -> dict:
     """The claims, and whether they hold."""
     done = [row for row in rows if "failed" not in row]
-    slower = [r for r in done if r["interval"] and r["interval"][0] < 1]
-    slower += [r for r in done if r["speedup"] < 1 and r not in slower]
+    slower = [r for r in done if r["range"] and r["speedup"] < 1]
     compared = [row for row in done if row["after_of_hand"] is not None]
     below = [row for row in compared if short(row)]
     return {
@@ -297,14 +298,17 @@ def conclude(rows: list[dict]) -> dict:
                 **key(row),
                 "reached": 1 / row["after_of_hand"],
                 "applied": row["applied"],
+                "ratios": row["ratios"],
                 "by_hand": stated(
                     versions(row["example"])[row["hand_grade"]], "Changed"
                 ),
             }
             for row in below
         ],
-        "measured_again": [
-            {**key(row), "ratios": row["ratios"]} for row in done if "ratios" in row
+        "patched": [
+            {**key(row), "patched_of_after": row["patched_of_after"]}
+            for row in done
+            if row["patched_of_after"]
         ],
     }
 
@@ -330,12 +334,15 @@ def tell(said: dict) -> None:
     print(f"Each at least {ENOUGH:.0%} as fast as by hand: {'NO' if below else 'yes'}")
     for each in below:
         kept = ", ".join(each["applied"]) or "nothing"
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in each["ratios"])
         print(f"  {each['example']} ({each['allow']}): {each['reached']:.0%}")
+        print(f"    a/h of the rounds: {ratios}")
         print(f"    feedline applied {kept}")
         print(f"    by hand: {each['by_hand']}")
-    for each in said["measured_again"]:
-        ratios = ", ".join(f"{ratio:.2f}" for ratio in each["ratios"])
-        print(f"Again: {each['example']} ({each['allow']}): a/h {ratios}")
+    if said["patched"]:
+        print("The patch at grade exact, over `feedline run`, time per epoch:")
+    for each in said["patched"]:
+        print(f"  {each['example']:<30}{each['patched_of_after']:.2f}")
     for what, text in (("failed", "Failed"), ("not_compared", "No version by hand")):
         for each in said[what]:
             print(f"{text}: {each['example']} ({each['allow']})")
@@ -382,13 +389,14 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=60.0, help="what `feedline run` is given (60)"
     )
+    parser.add_argument("--rounds", type=int, default=3, help="of each script (3)")
     parser.add_argument(
         "--allow",
         action="append",
         metavar="GRADES",
         help="grades with commas; may be given again (exact; then all three)",
     )
-    parser.add_argument("--quick", action="store_true", help="10 s, by hand once")
+    parser.add_argument("--quick", action="store_true", help="10 s, one short round")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
     asked = parser.parse_args()
     allow = asked.allow or list(ALLOW)
@@ -396,12 +404,14 @@ def main() -> None:
     if unknown:
         parser.error(f"--allow: {unknown.pop()!r} is none of {', '.join(GRADES)}")
     seconds = min(asked.seconds, 10.0) if asked.quick else asked.seconds
+    rounds = 1 if asked.quick else max(1, asked.rounds)
+    enough = pace.Enough(1, 1.0, 10.0) if asked.quick else pace.Enough()
     about = machine()
     print(", ".join(f"{name} {value}" for name, value in about.items()))
     rows: list[dict] = []
     try:
         for name in asked.only or names():
-            rows += example(name, allow, seconds, twice=not asked.quick)
+            rows += example(name, allow, seconds, rounds, enough)
             if asked.json:
                 save(asked.json, about, rows)
     except KeyboardInterrupt:

@@ -83,11 +83,17 @@ def a_fix(**changed):
 
 
 def a_row(**changed):
-    row = {"example": "jpeg_files", "allow": "exact", "before_ms": 20.0}
-    row |= {"after_ms": 10.0, "ceiling_ms": 9.0, "speedup": 2.0, "interval": [1.9, 2.1]}
+    row = {"example": "jpeg_files", "allow": "exact", "ceiling_ms": 9.0, "said": 2.0}
     row |= {"grade": "exact", "applied": ["prefetch"], "fixes": [a_fix()]}
-    row |= {"tuned": [{"exact": {"ms": 8.0}}, {"exact": {"ms": 10.0}}]}
+    row |= {"steps_per_epoch": 100, "after": "after, exact"}
     return row | changed
+
+
+def a_race(module, **seconds):
+    """Names are written with `_` for what a word cannot hold."""
+    race = module("fixes").Race("jpeg_files", Path(), module("pace").Enough())
+    race.seconds = {name.replace("_", ", "): took for name, took in seconds.items()}
+    return race
 
 
 def test_predictions_count_each_trial_once(module):
@@ -105,35 +111,44 @@ def test_predictions_count_each_trial_once(module):
 
 
 def test_by_hand_counts_the_best_that_is_allowed(module):
+    race = a_race(
+        module,
+        before=[4.0, 6.0, 5.0],
+        after_exact=[2.0, 1.5, None],
+        hand_exact=[1.0, 1.0, 1.0],
+        hand_numeric=[0.1, 0.1, 0.1],
+        hand_advice=[0.01, 0.01, 0.01],
+    )
     fixes = module("fixes")
-    tuned = [{"exact": {"ms": 8.0}, "numeric": {"ms": 2.0}}, {"exact": {"ms": 10.0}}]
-    exact, both = a_row(tuned=tuned), a_row(tuned=tuned, allow="exact,numeric")
-    for row in (exact, both):
-        fixes.compare(row)
-    assert (exact["hand_ms"], exact["hand_grade"]) == (9.0, "exact")
-    assert (both["hand_ms"], both["hand_grade"]) == (2.0, "numeric")
-    advised = a_row(tuned=[{"exact": {"ms": 8.0}, "advice": {"ms": 1.0}}])
-    fixes.compare(advised)
-    assert (advised["hand_ms"], advised["advice_ms"]) == (8.0, 1.0)
-    failed = a_row(tuned=[{"exact": {"failed": "killed"}}])
-    fixes.compare(failed)
-    assert failed["hand_ms"] is failed["after_of_hand"] is None
+    row = a_row()
+    fixes.timed(row, race)
+    assert (row["before_ms"], row["after_ms"], row["hand_ms"]) == (50.0, 17.5, 10.0)
+    assert (row["speedup"], row["range"]) == (3.0, [2.0, 4.0])  # round by round
+    assert row["ratios"] == [1.5, 2.0]
+    assert row["advice_ms"] == pytest.approx(0.1)
+    both = a_row(allow="exact,numeric", after="before", applied=[])
+    fixes.timed(both, race)
+    assert (both["hand_grade"], both["hand_ms"]) == ("numeric", 1.0)
+    assert (both["speedup"], both["range"]) == (1.0, None)
+    nothing = a_row()
+    fixes.timed(nothing, a_race(module, before=[4.0], after_exact=[2.0]))
+    assert nothing["hand_ms"] is nothing["after_of_hand"] is None
 
 
 def test_the_claims_name_what_does_not_hold(module, capsys):
     fixes = module("fixes")
-    good = a_row(tuned=[{"exact": {"ms": 9.5}}])
-    poor = a_row(tuned=[{"exact": {"ms": 4.0}}])
-    slow = a_row(speedup=0.9, interval=[0.8, 1.0], tuned=[{"exact": {"ms": 10.0}}])
-    bad = {"example": "conv_slow_map", "allow": "exact", "failed": "x" * 300}
-    bad["tuned"] = []
+    good, poor, slow = a_row(), a_row(patched="patched"), a_row()
+    bad = a_row(example="conv_slow_map", failed="x" * 300)
+    for row, before, after in ((good, 2.0, 1.0), (poor, 9.0, 2.5), (slow, 0.9, 1.0)):
+        took = {"before": [before], "after_exact": [after], "hand_exact": [1.0]}
+        fixes.timed(row, a_race(module, **took, patched=[5.0]))
+    fixes.timed(bad, a_race(module))
     rows = [good, poor, slow, bad]
-    for row in rows:
-        fixes.compare(row)
     said = fixes.conclude(rows)
     assert not said["no_example_slower"]
     assert len(said["slower"]) == 1
     assert [each["reached"] for each in said["below_hand"]] == [0.4]
+    assert [each["patched_of_after"] for each in said["patched"]] == [2.0]
     assert [each["example"] for each in said["failed"]] == ["conv_slow_map"]
     fixes.show(rows, "exact")
     fixes.tell(said)
@@ -143,23 +158,55 @@ def test_the_claims_name_what_does_not_hold(module, capsys):
 
 
 def test_a_script_that_fails_gives_a_row_with_the_reason(module, tmp_path, monkeypatch):
-    fixes = module("fixes")
-    (tmp_path / "broken.py").write_text("raise SystemExit('no data here')\n")
+    fixes, pace = module("fixes"), module("pace")
+    program = "epochs=1\nraise SystemExit('no data here')\n"
+    (tmp_path / "broken.py").write_text(program)
     monkeypatch.setattr(fixes, "EXAMPLES", tmp_path)
     monkeypatch.setattr(fixes, "TUNED", tmp_path / "tuned")
-    (row,) = fixes.example("broken", ["exact"], 5.0, twice=False)
+    (row,) = fixes.example("broken", ["exact"], 5.0, 1, pace.Enough(1, 0.0, 1.0))
     assert "exit code" in row["failed"]
     assert "FAILED" in fixes.line(row)
 
 
+def test_epochs_are_timed_by_what_a_script_says(module, tmp_path):
+    pace = module("pace")
+    program = (
+        "import time\n"
+        "for epoch in range(3):\n"
+        "    print('Epoch 1/3'); time.sleep(0.05); print(f'epoch {epoch}: loss 1')\n"
+    )
+    script, folder = tmp_path / "quick.py", tmp_path / "copies"
+    script.write_text(program)
+    copied = pace.copy(script, "quick", folder)
+    assert f"range({pace.EPOCHS})" in copied.read_text()
+    command = [sys.executable, str(copied)]
+    took = pace.epochs(command, tmp_path / "said", pace.Enough(4, 0.0, 60.0))
+    assert len(took) == 4
+    assert min(took) > 0.04
+    script.write_text("print('nothing to see')\n")
+    command = [sys.executable, str(script)]
+    with pytest.raises(pace.Failed, match="exit code 0; nothing to see"):
+        pace.epochs(command, tmp_path / "said", pace.Enough())
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_every_script_can_be_made_longer(module, tmp_path, name):
+    fixes, pace = module("fixes"), module("pace")
+    scripts = [ROOT / "examples" / f"{name}.py", *fixes.versions(name).values()]
+    for number, script in enumerate(scripts):
+        copied = pace.copy(script, name, tmp_path / str(number))
+        lines = copied.read_text().splitlines()
+        assert len(lines) == len(script.read_text().splitlines())
+
+
 def test_what_takes_too_long_is_ended(module, tmp_path):
-    fixes = module("fixes")
+    pace = module("pace")
     said = tmp_path / "said"
     program = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-    assert fixes.run([sys.executable, "-c", program], said, limit=3.0) is None
+    assert pace.finish([sys.executable, "-c", program], said, limit=3.0) is None
     with pytest.raises(ProcessLookupError):
         os.kill(int(said.read_text()), 0)
-    assert fixes.reason(said.read_text(), None).startswith("took too long")
+    assert pace.reason(said.read_text(), None).startswith("took too long")
 
 
 @pytest.mark.slow

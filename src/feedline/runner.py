@@ -72,7 +72,7 @@ class Runner(Examination):
         self.training_s = 0.0
         self.measuring_s = 0.0
         self._training: dict[int, Trained] = {}
-        self._tuned: dict[int, tuple[Any, Any]] = {}
+        self._replaces = False  # is any dataset read in another's place?
         self._plans: dict[str, tuple[Edit, ...]] = {}
         self._refused = False
         self._given_up = False
@@ -101,7 +101,7 @@ class Runner(Examination):
         plan = self.made or self.given
         return {
             "plan": plan.to_dict() if plan else None,
-            "applied": bool(self.steps or self._tuned),
+            "applied": bool(self.steps or self._replaces),
             "steps": self.steps,
             "training_s": self.training_s,
             "measuring_s": self.measuring_s,
@@ -145,9 +145,10 @@ class Runner(Examination):
             from feedline.job.steps.source import keeps_state
 
             edits = self._edits_for(loop, pipeline)
-            if not edits and id(loop.source) in self._tuned:
-                # Read with edits before: the shuffles of the script's own dataset
-                # stand where they stood then, those of the tuned one went on.
+            if not edits and self._stands_for(loop.source) is not None:
+                # Read with edits before, or made from what was: the shuffles of the
+                # script's own dataset stand where they stood then, those of the tuned
+                # one went on.
                 self._swap(loop, epochs, ())
                 return
             if edits is None:
@@ -198,6 +199,7 @@ class Runner(Examination):
     def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
         from feedline.job.snapshot import nbytes, variables_of
         from feedline.measure.machine import memory
+        from feedline.stand_ins import shared
         from feedline.tuning import examine_and_cure, stages_in_use
 
         if nbytes(variables_of(loop.model)) > memory()[1] / 4:
@@ -214,7 +216,8 @@ class Runner(Examination):
             seconds,
             where=loop.where,
             facts=facts,
-            used=stages_in_use(pipeline, list(self.watch.read_already)),
+            used=stages_in_use(pipeline, list(self.watch.read_already))
+            | shared(pipeline),
             lines=self.watch.tables,
             say=self.say,
         )
@@ -297,13 +300,19 @@ class Runner(Examination):
         loop.dataset = distributed
 
     def _tuned_for(self, dataset: Any, edits: tuple[Edit, ...]) -> Any:
-        """One tuned dataset for each of the script's, however often it is read:
-        its shuffles go on from epoch to epoch as the script's would."""
-        from feedline.tuning import tuned_dataset
+        from feedline import stand_ins
 
-        if id(dataset) not in self._tuned:
-            self._tuned[id(dataset)] = (dataset, tuned_dataset(dataset, edits))
-        return self._tuned[id(dataset)][1]
+        tuned = stand_ins.tuned(dataset, edits)
+        self._replaces = True
+        return tuned
+
+    def _stands_for(self, dataset: Any) -> Any | None:
+        """What is read in this dataset's place, if anything is."""
+        if not self._replaces or not hasattr(dataset, "_variant_tensor"):
+            return None
+        from feedline import stand_ins
+
+        return stand_ins.instead_of(dataset)
 
     def after_fit(self, loop: Any) -> None:
         training = self._training.pop(id(loop), None)
@@ -318,25 +327,27 @@ class Runner(Examination):
     def instead(self, dataset: Any, where: Where | None) -> Any:
         """What is read in this dataset's place: the tuned one, once there is one,
         wherever it is read; or this loop of the script's, with the plan applied."""
-        plan = self.given
-        if id(dataset) in self._tuned:
-            return self._tuned[id(dataset)][1]
+        try:
+            with self.watch.pause():
+                return self._read_for(dataset, where)
+        except Exception as error:
+            self._given_up = True
+            self.say(f"the job goes on unfixed: {error}")
+            return dataset
+
+    def _read_for(self, dataset: Any, where: Where | None) -> Any:
+        plan, known = self.given, self._stands_for(dataset)
+        if known is not None:
+            return known
         if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
             return dataset
         if getattr(dataset, "_feedline_tuned", False) or not plan.edits:
             return dataset
-        tuned = dataset
-        with self.watch.pause():
-            try:
-                pipeline = self._pipeline(dataset)
-                if pipeline is not None and fingerprint(pipeline) == plan.pipeline:
-                    tuned = self._tuned_for(dataset, plan.edits)
-                else:
-                    self._refuse(where)
-            except Exception as error:
-                self.say(f"the job goes on unfixed: {error}")
-            self._tuned[id(dataset)] = (dataset, tuned)
-        return tuned
+        pipeline = self._pipeline(dataset)
+        if pipeline is not None and fingerprint(pipeline) == plan.pipeline:
+            return self._tuned_for(dataset, plan.edits)
+        self._refuse(where)
+        return dataset
 
     def first_step(self, loop: Any) -> None:
         """After the first step of a loop of the user's: its variables are there."""
