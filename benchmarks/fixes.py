@@ -232,7 +232,8 @@ def timed(row: dict, race: Race) -> None:
             row["failed"] = why
     gains = race.ratios("before", row["after"])
     row["speedup"] = statistics.median(gains) if gains else None
-    row["range"] = [min(gains), max(gains)] if row["after"] != "before" else None
+    changed = gains and row["after"] != "before"
+    row["range"] = [min(gains), max(gains)] if changed else None
     row["ratios"] = sorted(race.ratios(row["after"], row["hand"]))
     row["after_of_hand"] = statistics.median(row["ratios"]) if row["ratios"] else None
     patched = race.ratios(row.get("patched", ""), row["after"])

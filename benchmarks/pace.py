@@ -124,11 +124,12 @@ def finish(command: list[str], said: Path, limit: float) -> int | None:
 
 
 def _read(process: subprocess.Popen, log, stamps: queue.Queue) -> None:
-    for line in process.stdout:
-        if OVER.match(line):
-            stamps.put(time.perf_counter())
-        log.write(line)
-        log.flush()
+    with process.stdout as lines:
+        for line in lines:
+            if OVER.match(line):
+                stamps.put(time.perf_counter())
+            log.write(line)
+            log.flush()
     stamps.put(None)
 
 

@@ -22,7 +22,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ from feedline.monitor.live import Live
 log = logging.getLogger(__name__)
 
 _EXAMINING = 0.5
+_NO_WAIT_S = 0.01
+_WORTH_TELLING_S = 1.0
 _OWN_STEP = ("compile-step", "steps-per-execution")
 
 
@@ -73,6 +75,8 @@ class Runner(Examination):
         self.measuring_s = 0.0
         self._training: dict[int, Trained] = {}
         self._replaces = False  # is any dataset read in another's place?
+        self._open = ExitStack()
+        self._gone: list[float] | None = None
         self._plans: dict[str, tuple[Edit, ...]] = {}
         self._refused = False
         self._given_up = False
@@ -94,6 +98,9 @@ class Runner(Examination):
 
     def ended(self, code: int) -> None:  # noqa: ARG002
         self.live.end()
+        with suppress(Exception):
+            self._open.close()
+        self._tell_spared()
         if not self.outcome:
             self._conclude(self._came_to())
 
@@ -329,11 +336,29 @@ class Runner(Examination):
         wherever it is read; or this loop of the script's, with the plan applied."""
         try:
             with self.watch.pause():
+                self._let_go()
                 return self._read_for(dataset, where)
         except Exception as error:
             self._given_up = True
             self.say(f"the job goes on unfixed: {error}")
             return dataset
+
+    def _let_go(self) -> None:
+        """From the script's first iterator on, none of them is waited for."""
+        if self._gone is None:
+            from feedline.job.let_go import unseen, without_waiting
+
+            going = without_waiting(unseen, longest=None)
+            self._gone = self._open.enter_context(going)
+
+    def _tell_spared(self) -> None:
+        """What the training did not wait for at the ends of its passes."""
+        waits = [each for each in self._gone or () if each > _NO_WAIT_S]
+        if sum(waits) >= _WORTH_TELLING_S and "rehearsed" not in self.outcome:
+            self.say(
+                f"{sum(waits):.1f} s were spared in which {len(waits)} passes over the "
+                "data would have waited, at their end, for AUTOTUNE's sleeping thread"
+            )
 
     def _read_for(self, dataset: Any, where: Where | None) -> Any:
         plan, known = self.given, self._stands_for(dataset)

@@ -4,9 +4,10 @@ AUTOTUNE has a thread that looks at the pipeline ever less often: after 10 ms, 2
 ms, up to a minute. When the last reference to an iterator goes, TensorFlow wakes this
 thread to end it, but marks it as cancelled only after that; so a thread that wakes fast
 finds nothing to do and sleeps on, and whoever dropped the iterator waits, with Python's
-lock in hand, for as long again as the iterator was in use (seen with TensorFlow 2.21;
-`benchmarks/epoch_end.py`). Here the reference is handed to TensorFlow, and a thread of
-ours makes it drop it.
+lock in hand, for up to as long again as the iterator was in use (seen with TensorFlow
+2.21; `benchmarks/epoch_end.py`). Every epoch of a `fit` ends so. Here the reference is
+handed to TensorFlow, and a thread of ours makes it drop it, and waits in the job's
+stead.
 """
 
 from __future__ import annotations
@@ -14,59 +15,104 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 
+from feedline.job.read import read
+
 log = logging.getLogger(__name__)
 
-_numbers = itertools.count()
-_inside: list[None] = []  # one for each context
-_waiting: set[threading.Thread] = set()
 _LONGEST_S = 10.0
+_numbers = itertools.count()
+
+
+@dataclass(eq=False)
+class _Place:
+    """One context: which datasets' iterators, how long theirs took to go, and the
+    threads in which they go."""
+
+    may: Callable[[Any], bool]
+    seconds: list[float] = field(default_factory=list)
+    threads: set[threading.Thread] = field(default_factory=set)
+
+
+_inside: list[_Place] = []  # the innermost is the last
 
 
 @contextmanager
-def without_waiting() -> Iterator[None]:
-    """Inside, every iterator of tf.data goes so. At its end they are gone."""
+def without_waiting(
+    may: Callable[[Any], bool] = lambda _: True, *, longest: float | None = _LONGEST_S
+) -> Iterator[list[float]]:
+    """Inside, the iterators of those datasets that `may` go so. At its end they are
+    gone, or so many seconds have passed. The list has how many seconds each of them
+    took, as soon as it is gone."""
+    place = _Place(may)
     if not _inside:
         OwnedIterator.__del__ = _dropped
-    _inside.append(None)
+    _inside.append(place)
     try:
-        yield
+        yield place.seconds
     finally:
-        _inside.pop()
+        _inside.remove(place)
         if not _inside:
             del OwnedIterator.__del__
-            for thread in list(_waiting):
-                thread.join(_LONGEST_S)
+        for thread in list(place.threads):
+            thread.join(longest)
+
+
+def unseen(dataset: Any) -> bool:
+    """Would nobody notice when an iterator over it goes a little later, beside the next
+    one? Not where it runs Python, or works on something that lives longer than it."""
+    known = getattr(dataset, "_feedline_unseen", None)
+    if known is None:
+        try:
+            stages = list(read(dataset).stages())
+        except Exception:  # what cannot be understood may be anything
+            return False
+        known = not any(
+            stage.op == "opaque"
+            or stage.python
+            or not stage.rereadable
+            or any(f.stateful and not f.random for f in stage.functions)
+            for stage in stages
+        )
+        dataset._feedline_unseen = known
+    return bool(known)
 
 
 def _dropped(iterator: Any) -> None:
     """`iterator` has no other reference any more."""
     try:
+        place = _inside[-1]
+        if not place.may(getattr(iterator, "_dataset", None)):
+            return
         last = [iterator.__dict__.pop("_iterator_resource", None)]
         if isinstance(last[0], tf.Tensor) and last[0].dtype == tf.resource:
-            thread = threading.Thread(target=_clear, args=(last,), daemon=True)
-            _waiting.add(thread)
+            thread = threading.Thread(target=_clear, args=(last, place), daemon=True)
+            place.threads.add(thread)
             thread.start()
     except Exception:  # then it goes as it would have gone
         log.info("an iterator was not let go", exc_info=True)
 
 
-def _clear(last: list[Any]) -> None:
+def _clear(last: list[Any], place: _Place) -> None:
     """TensorFlow holds on to the handle in `last`, then nobody else does, then neither
     does it."""
     name = f"feedline_let_go_{next(_numbers)}"
     try:
         with tf.device("/CPU:0"):
             tf.raw_ops.Stage(values=[last[0]], shared_name=name)
+            began = time.perf_counter()
             last.clear()
             tf.raw_ops.StageClear(dtypes=[tf.resource], shared_name=name)
+            place.seconds.append(time.perf_counter() - began)
     except Exception:
         log.info("an iterator was not let go", exc_info=True)
     finally:
-        _waiting.discard(threading.current_thread())
+        place.threads.discard(threading.current_thread())
