@@ -12,11 +12,13 @@ time from the end of one epoch to the end of the next), in turns, whole processe
     patched   python NAME.py after `git apply PATCH`, for grade exact
     hand      python benchmarks/tuned/NAME.py
 
-The speed-up is before over after and a/h after over hand, both taken round by round;
-the table has the middle one, and the lowest and highest speed-up. "said" is the
-speed-up that `feedline run` itself had told from its own comparison. The ceiling is the
-original step fed from ready batches: fixes of the pipeline can reach it, fixes of the
-step go below it. A row that misses the line of 90 % gets twice as many rounds more.
+A version's time in a round is the mean of its epochs, as some of them wait at their end
+(epoch_end.py). The speed-up is before over after and a/h after over hand, both taken
+round by round; the table has the middle one, and the lowest and highest speed-up.
+"said" is the speed-up that `feedline run` itself had told from its own comparison. The
+ceiling is the original step fed from ready batches: fixes of the pipeline can reach it,
+fixes of the step go below it. A row that misses the line of 90 % gets twice as many
+rounds more.
 
 The versions by hand say in their docstring what was changed: NAME.py gives the same
 training as the example bit for bit (but for unseeded draws), NAME_numeric.py where more
@@ -119,7 +121,7 @@ class Race:
             say(f"{self.name}: {version} failed: {failed}")
             self.failed[version] = str(failed)
             return None
-        return statistics.median(found)
+        return statistics.fmean(found)
 
     def median(self, version: str) -> float | None:
         found = [each for each in self.seconds.get(version, ()) if each is not None]

@@ -8,10 +8,13 @@ pipeline and model, before its first step.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import tensorflow as tf
@@ -25,6 +28,7 @@ from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
 from feedline.inprocess import bench, check, ended, watched
 from feedline.job.job import Job
+from feedline.job.let_go import unseen, without_waiting
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, Run, drive
 from feedline.job.loops import CallLoop
 from feedline.job.pipeline import Pipeline, Where
@@ -78,6 +82,7 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
             install(Target(model, pipeline=read(dataset).numbered()), now)
             for edit in set(edits) - set(now):
                 in_each_fit(model, int(edit.args["steps"]))
+        _let_go_of_tuned()
     except Exception as error:
         warnings.warn(
             f"feedline.tune leaves the dataset as it is: {error}", stacklevel=3
@@ -161,6 +166,18 @@ def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:
     tuned = rebuild(pipeline)
     tuned._feedline_tuned = True
     return tuned
+
+
+@cache
+def _let_go_of_tuned() -> None:
+    """From now on no epoch over a tuned dataset waits at its end; see `let_go.py`."""
+
+    def may(dataset: Any) -> bool:
+        return getattr(dataset, "_feedline_tuned", False) and unseen(dataset)
+
+    going = ExitStack()
+    going.enter_context(without_waiting(may, longest=None))
+    atexit.register(going.close)
 
 
 def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]:

@@ -89,8 +89,9 @@ def unseen(dataset: Any) -> bool:
 def _dropped(iterator: Any) -> None:
     """`iterator` has no other reference any more."""
     try:
-        place = _inside[-1]
-        if not place.may(getattr(iterator, "_dataset", None)):
+        dataset = getattr(iterator, "_dataset", None)
+        place = next((p for p in reversed(_inside) if p.may(dataset)), None)
+        if place is None:
             return
         last = [iterator.__dict__.pop("_iterator_resource", None)]
         if isinstance(last[0], tf.Tensor) and last[0].dtype == tf.resource:
