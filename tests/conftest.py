@@ -25,7 +25,6 @@ ALONE = (
     "examples",
     "verdicts",
     "measure/test_inprocess.py",
-    "test_benchmarks.py",
     "test_interrupt.py",
     "test_kinds.py",
     "test_monitor.py",

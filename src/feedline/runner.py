@@ -336,18 +336,22 @@ class Runner(Examination):
         wherever it is read; or this loop of the script's, with the plan applied."""
         try:
             with self.watch.pause():
-                self._let_go()
-                return self._read_for(dataset, where)
+                read = self._read_for(dataset, where)
+                with suppress(Exception):
+                    self._let_go(read)
+                return read
         except Exception as error:
             self._given_up = True
             self.say(f"the job goes on unfixed: {error}")
             return dataset
 
-    def _let_go(self) -> None:
+    def _let_go(self, dataset: Any) -> None:
         """From the script's first iterator on, none of them is waited for."""
-        if self._gone is None:
-            from feedline.job.let_go import unseen, without_waiting
+        from feedline.job.let_go import look, unseen, without_waiting
+        from feedline.measure.machine import memory
 
+        look(dataset, memory()[1] / 4)
+        if self._gone is None:
             going = without_waiting(unseen, longest=None)
             self._gone = self._open.enter_context(going)
 

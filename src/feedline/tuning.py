@@ -28,7 +28,7 @@ from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
 from feedline.inprocess import bench, check, ended, watched
 from feedline.job.job import Job
-from feedline.job.let_go import unseen, without_waiting
+from feedline.job.let_go import look, unseen, without_waiting
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, Run, drive
 from feedline.job.loops import CallLoop
 from feedline.job.pipeline import Pipeline, Where
@@ -38,6 +38,7 @@ from feedline.job.source import here, where_of
 from feedline.job.steps.source import keeps_state
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
+from feedline.measure.machine import memory
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.prove.proof import Cured
 
@@ -82,6 +83,7 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
             install(Target(model, pipeline=read(dataset).numbered()), now)
             for edit in set(edits) - set(now):
                 in_each_fit(model, int(edit.args["steps"]))
+        look(tuned, memory()[1] / 4)
         _let_go_of_tuned()
     except Exception as error:
         warnings.warn(

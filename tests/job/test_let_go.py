@@ -92,8 +92,18 @@ def test_only_what_nobody_sees_goes_aside():
     variable = tf.data.Dataset.range(3).map(lambda n: (n, counted.assign_add(1)))
     drawn = tf.data.Dataset.range(3).map(lambda n: tf.random.uniform([]))
     for dataset, may in ((generator, False), (variable, False), (drawn, True)):
+        let_go.look(dataset, 1e9)
         with without_waiting(let_go.unseen) as seconds:
             for _ in range(2):
                 next(iter(dataset))
             gc.collect()
         assert len(seconds) == (2 if may else 0)
+
+
+def test_what_holds_much_is_waited_for():
+    few, many = (tf.data.Dataset.range(9).shuffle(n) for n in (1_000, 10_000))
+    for dataset in (few, many):
+        let_go.look(dataset, 40_000)
+    assert let_go.unseen(few)
+    assert not let_go.unseen(many)
+    assert not let_go.unseen(tf.data.Dataset.range(9))  # nobody had a look

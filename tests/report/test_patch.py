@@ -96,8 +96,30 @@ TF = "import tensorflow as tf\n"
         ),
         (
             "ds = ds.map(f).batch(8)",
-            at("vectorize-map", 2, args={"as_is": True}),
-            "ds = ds.batch(8).map(f, num_parallel_calls=tf.data.AUTOTUNE)",
+            at("vectorize-map", 2),
+            (
+                "ds = ds.batch(8).map(lambda *elements: tf.vectorized_map(lambda "
+                "element: f(*element), elements), num_parallel_calls=tf.data.AUTOTUNE)"
+            ),
+        ),
+        (
+            "ds = ds.map(lambda x: x + 1, 2).shuffle(9).batch(8).prefetch(2)",
+            at("vectorize-map", 2),
+            (
+                "ds = ds.shuffle(9).batch(8).map(lambda *elements: tf.vectorized_map("
+                "lambda element: (lambda x: x + 1)(*element), elements), "
+                "tf.data.AUTOTUNE).prefetch(2)"
+            ),
+        ),
+        (
+            "ds = ds.shuffle(99).map(f).map(g).batch(8)",
+            at("cache-before-shuffle", 2, op="shuffle", args={"maps": 2}),
+            "ds = ds.map(f).map(g).cache().shuffle(99).batch(8)",
+        ),
+        (
+            "ds = ds.shuffle(99)\nds = ds.map(f)  # dear\nds = ds.map(g)\n",
+            at("cache-before-shuffle", 2, op="shuffle", args={"maps": 1}),
+            "ds = ds.map(f).cache()  # dear\nds = ds.shuffle(99)\nds = ds.map(g)\n",
         ),
         (
             "ds = ds.map(f).shuffle(99)  # mixed",

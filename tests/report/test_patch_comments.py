@@ -23,6 +23,7 @@ TF = "import tensorflow as tf\n"
         (at("parallel-map", 2, args={"split": True}), "under a seed"),
         (at("cache", 2, args={"on_disk": True}), ".cache(FILE)"),
         (at("vectorize-map", 2, label="map(f)"), ".map(f, num_parallel_calls=tf."),
+        (at("cache-before-shuffle", 2, args={"maps": 2}), "after the 2 maps that"),
         (at("interleave", 2, op="tfrecord", args={"way": "ahead"}), "the next files"),
         (at("scaled-decode", 2, label="map(f)"), "tf.io.decode_jpeg"),
         (at("cache-undrawn", 2, label="map(f)"), "before its first random draw"),

@@ -114,12 +114,18 @@ def modelled(calls, edits, hows):
             assert how == ("edit" if moved else "comment")
             continue
         elif edit.fix == "vectorize-map":
-            here = place(number)
-            adjacent = here + 1 < len(chain) and chain[here + 1][1] == "batch"
-            assert how == ("edit" if adjacent else "comment")
-            if adjacent:
-                chain[here : here + 2] = chain[here + 1], chain[here]
-                chain[here + 1][3]["num_parallel_calls"] = -1
+            here = after = place(number)
+            while after + 1 < len(chain) and chain[after][1] != "batch":
+                after += 1
+                if chain[after][1] not in ("shuffle", "repeat", "prefetch", "batch"):
+                    break
+            passes = chain[after][1] == "batch"
+            assert how == ("edit" if passes else "comment")
+            if passes:
+                link = chain.pop(here)
+                link[2] = (lambda: None, *link[2][1:])
+                link[3]["num_parallel_calls"] = -1
+                chain.insert(after, link)
             continue
         assert how == "edit", edit
     return [tuple(link[1:]) for link in chain]
@@ -182,7 +188,7 @@ def wanted(links, wishes):
         elif kind == "move" and name == "shuffle":
             edits.append(Edit("shuffle-ids", stage))
         elif kind == "move" and name == "map":
-            edits.append(Edit("vectorize-map", stage, {"as_is": True}))
+            edits.append(Edit("vectorize-map", stage))
     return [edit for n, edit in enumerate(edits) if edit not in edits[:n]]
 
 

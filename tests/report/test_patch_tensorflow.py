@@ -121,6 +121,45 @@ def test_the_patched_pipeline_is_the_planned_one(repository, run):
     assert loose.count(False) == 2
 
 
+TEXT = """\
+import tensorflow as tf
+
+
+def scale(x, y):
+    return tf.cast(x, tf.float32) / 7.0, y
+
+
+data = tf.data.Dataset.range(64).map(lambda n: ([n, n * n], n))
+data = data.shuffle(16, seed=5)
+data = data.map(scale)
+data = data.batch(4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "stages"),
+    [
+        (Edit("vectorize-map", 3), ["range", "map", "shuffle", "batch", "map"]),
+        (
+            Edit("cache-before-shuffle", 2, {"maps": 1}),
+            ["range", "map", "map", "cache", "shuffle", "batch"],
+        ),
+    ],
+    ids=lambda each: getattr(each, "fix", ""),
+)
+def test_a_stage_that_moves_keeps_the_elements(repository, run, edit, stages):
+    from feedline.job.read import read
+
+    repository.write(TEXT)
+    dataset = run()["data"]
+    twice = [elements(dataset), elements(dataset)]
+    repository.apply(patch.places(read(dataset).numbered(), [edit], None))
+    assert repository.hows() == ["edit"]
+    patched = run()["data"]
+    assert [stage.op for stage in read(patched).stages()] == stages
+    assert [elements(patched), elements(patched)] == twice
+
+
 MODEL = """\
 import keras
 import numpy as np

@@ -24,11 +24,15 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 
+from feedline.job.pipeline import Stage
 from feedline.job.read import read
 
 log = logging.getLogger(__name__)
 
 _LONGEST_S = 10.0
+_MARK = "_feedline_unseen"
+_LARGE = 100_000  # bytes of a tensor of unknown size
+_MANY = 1_000_000
 _numbers = itertools.count()
 
 
@@ -66,24 +70,44 @@ def without_waiting(
             thread.join(longest)
 
 
+def look(dataset: Any, room: float) -> None:
+    """Note on a dataset whether it may go `unseen`, and what its shuffles hold fits
+    into `room` bytes twice: a pass that was broken off lets go of it later. Not to be
+    left to the moment when an iterator goes, which may be any."""
+    if hasattr(dataset, _MARK):
+        return
+    try:
+        stages = list(read(dataset).stages())
+    except Exception:  # what cannot be understood may be anything
+        log.info("a dataset cannot be read as a pipeline", exc_info=True)
+        setattr(dataset, _MARK, False)
+        return
+    may = not any(
+        stage.op == "opaque"
+        or stage.python
+        or not stage.rereadable
+        or any(f.stateful and not f.random for f in stage.functions)
+        for stage in stages
+    )
+    setattr(dataset, _MARK, may and sum(map(_held, stages)) <= room)
+
+
+def _held(stage: Stage) -> float:
+    """Bytes in a shuffle's buffer, at the most; a guess where shapes do not tell."""
+    if stage.op != "shuffle":
+        return 0.0
+    buffer = stage.args.get("buffer_size")
+    count = buffer if isinstance(buffer, int) else _MANY
+    return count * sum(
+        _LARGE if each.bytes is None else each.bytes for each in stage.spec
+    )
+
+
 def unseen(dataset: Any) -> bool:
     """Would nobody notice when an iterator over it goes a little later, beside the next
-    one? Not where it runs Python, or works on something that lives longer than it."""
-    known = getattr(dataset, "_feedline_unseen", None)
-    if known is None:
-        try:
-            stages = list(read(dataset).stages())
-        except Exception:  # what cannot be understood may be anything
-            return False
-        known = not any(
-            stage.op == "opaque"
-            or stage.python
-            or not stage.rereadable
-            or any(f.stateful and not f.random for f in stage.functions)
-            for stage in stages
-        )
-        dataset._feedline_unseen = known
-    return bool(known)
+    one? Not where it runs Python, or works on something that lives longer than it; nor
+    where nobody had a `look`."""
+    return bool(getattr(dataset, _MARK, False))
 
 
 def _dropped(iterator: Any) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from feedline.report.patches import arguments, chains, models
 from feedline.report.patches.document import CannotEdit, Document
 from feedline.report.patches.find import find
-from feedline.report.patches.names import autotune, data_module
+from feedline.report.patches.names import autotune, data_module, tensorflow_module
 from feedline.report.patches.places import Place
 from feedline.report.patches.predicates import may_stand_before
 from feedline.report.patches.tree import Call, Tree
@@ -93,17 +94,57 @@ def _cache(document: Document, place: Place, call: Call) -> None:
     chains.append(document, call, "cache")
 
 
+_LOOKS_AT_NONE = ("prefetch", "shuffle", "repeat", "take")
+_WHOLE = (
+    "lambda *elements: {tf}.vectorized_map(lambda element: {f}(*element), elements)"
+)
+
+
 def _vectorize(document: Document, place: Place, call: Call) -> None:
-    if not place.edit.args.get("as_is"):
+    """TensorFlow's own vectoriser is right for any function of one element."""
+    tensorflow = tensorflow_module(document.tree, call.node)
+    given = arguments.argument(call, "map_func")
+    if tensorflow is None or given is None:
         raise CannotEdit(_BY_HAND)
-    batch = chains.following(document.tree, call)
-    if batch is None or batch.name != "batch":
-        raise CannotEdit("no batch follows it in the same chain")
+    function = document.tree.code(given.value)
+    if re.search(r"\belements?\b", function) or "\n" in function:
+        raise CannotEdit(_BY_HAND)
+    if not function.isidentifier():
+        function = f"({function})"
+    whole = _WHOLE.format(tf=tensorflow, f=function)
     document.marks["moved"] = call.at
-    chains.move_up(document, batch)
-    moved = document.tree.call_at(document.marks.pop("moved"))
-    if moved is not None:
-        _parallel(document, place, moved)
+    arguments.put(document, call, "map_func", whole)
+    for moved in _passed_by(document, (*_LOOKS_AT_NONE, "batch")):
+        if moved == "batch":
+            break
+    else:
+        raise CannotEdit("no batch follows it in the same chain")
+    now = document.tree.call_at(document.marks.pop("moved"))
+    if now is not None:
+        _parallel(document, place, now)
+
+
+def _cache_before_shuffle(document: Document, place: Place, call: Call) -> None:
+    document.marks["moved"] = call.at
+    maps = int(place.edit.args["maps"])
+    if len(list(islice(_passed_by(document, ("map",)), maps))) < maps:
+        raise CannotEdit("the maps that follow it are not in the same chain")
+    now = document.tree.call_at(document.marks.pop("moved"))
+    before = now and chains.preceding(document.tree, now)
+    if before is not None:
+        chains.append(document, before, "cache")
+
+
+def _passed_by(document: Document, names: tuple[str, ...]) -> Iterator[str]:
+    """The links that follow the marked one change places with it, one after the
+    other, as long as they have one of these names."""
+    while True:
+        now = document.tree.call_at(document.marks["moved"])
+        after = now and chains.following(document.tree, now)
+        if after is None or after.name not in names:
+            return
+        chains.move_up(document, after)
+        yield after.name
 
 
 def _shuffle_ids(document: Document, place: Place, call: Call) -> None:
@@ -185,6 +226,7 @@ _EDITS: dict[str, Callable[[Document, Place, Call], None]] = {
     "prefetch": _prefetch,
     "prefetch-to-device": _prefetch_to_device,
     "cache": _cache,
+    "cache-before-shuffle": _cache_before_shuffle,
     "vectorize-map": _vectorize,
     "shuffle-ids": _shuffle_ids,
     "filter-first": _filter_first,
