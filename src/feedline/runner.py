@@ -34,13 +34,12 @@ from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import SavedPlan
 from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline, Where
-from feedline.measure.measurement import Measurement
+from feedline.measure.measurement import WAITED_S, Measurement
 from feedline.monitor.live import Live
 
 log = logging.getLogger(__name__)
 
 _EXAMINING = 0.5
-_NO_WAIT_S = 0.01
 _WORTH_TELLING_S = 1.0
 _OWN_STEP = ("compile-step", "steps-per-execution")
 
@@ -357,7 +356,7 @@ class Runner(Examination):
 
     def _tell_spared(self) -> None:
         """What the training did not wait for at the ends of its passes."""
-        waits = [each for each in self._gone or () if each > _NO_WAIT_S]
+        waits = [each for each in self._gone or () if each > WAITED_S]
         if sum(waits) >= _WORTH_TELLING_S and "rehearsed" not in self.outcome:
             self.say(
                 f"{sum(waits):.1f} s were spared in which {len(waits)} passes over the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -109,6 +110,22 @@ def test_everything_measured_is_in_the_report():
         "a map runs on one core."
     )
     assert from_json(to_json(made)) == made
+
+
+def test_passes_that_waited_at_their_end_are_told_where_there_are_several():
+    measured = replace(measurement(), ends=(0.001, 0.4, 0.002, 0.6, 0.5))
+
+    def run_of(job):
+        made = make(job, measured, [], {}, script="", version="0", seconds=1.0)
+        assert from_json(to_json(made)) == made
+        return made.run
+
+    run = run_of(Job("fit", epochs=3))
+    assert (run.passes_ended, run.passes_waited, run.pass_end_wait_s) == (5, 3, 0.5)
+    assert run.ends_wait
+    assert not replace(run, passes_waited=2).ends_wait  # that may be chance
+    assert run_of(Job("fit", epochs=1)).passes_ended is None
+    assert run_of(Job("fit", epochs=3, restarts=False)).passes_ended is None
 
 
 def test_findings_are_ranked_by_cost():

@@ -55,6 +55,13 @@ def test_control_characters_never_reach_the_terminal(report):
     assert all(c == "\n" or c.isprintable() for c in text)
 
 
+def test_waits_at_the_end_of_a_pass():
+    assert "AUTOTUNE's" not in render(sample())
+    run = replace(sample().run, passes_ended=18, passes_waited=7, pass_end_wait_s=0.412)
+    text = " ".join(render(sample(run=run)).split())
+    assert "7 of 18 passes over the data waited 0.4 s at their end for" in text
+
+
 def test_markup_of_the_script_is_shown_not_obeyed():
     row = FindingRow("serial-map", "[bold]a.py:1", 1.0, "[red]x[/red] \x1b[31m", ())
     text = render(sample(findings=(row,)), color=True)

@@ -61,8 +61,9 @@ class Examiner:
         return max(0.0, self.seconds - (self.clock.now() - self.began))
 
     def examine(self) -> Experiment[tuple[Job, Measurement]]:
-        with without_waiting():
-            return (yield from self._examine())
+        with without_waiting() as ends:
+            job, measured = yield from self._examine()
+        return job, replace(measured, ends=tuple(ends))
 
     def _examine(self) -> Experiment[tuple[Job, Measurement]]:
         machine = look()

@@ -15,6 +15,8 @@ from feedline.job.pipeline import Where
 if TYPE_CHECKING:
     from feedline.measure.trace.capture import Capture
 
+WAITED_S = 0.01
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -225,6 +227,8 @@ class RunTimes:
 class Measurement:
     """`what_if` maps an experiment on a changed copy of the job to the ms per
     step (`step:` names) or per batch of the input alone (`input:` names).
+    `ends` are the seconds that each pass took to end which was ended meanwhile: where
+    it is more than `WAITED_S`, AUTOTUNE's thread was waited for.
     `capture` is what a profiler saw of some steps; `only_observed`: all the rest
     comes from it too, and no experiment was made. `first_epoch`: a cache of the
     pipeline was not full yet."""
@@ -242,5 +246,6 @@ class Measurement:
     capture: Capture | None = None
     only_observed: bool = False
     first_epoch: bool = False
+    ends: tuple[float, ...] = ()
     unknown: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from feedline.causes.finding import Finding
 from feedline.causes.look import spared
 from feedline.fixes.plan import Trial
 from feedline.job.job import Job
 from feedline.job.pipeline import Where
-from feedline.measure.measurement import Machine, Measurement, RunTimes, StepTimes
+from feedline.measure.measurement import (
+    WAITED_S,
+    Machine,
+    Measurement,
+    RunTimes,
+    StepTimes,
+)
 from feedline.prove.proof import Cured
 from feedline.report.after import after, proof
 from feedline.report.observed import observed, timeline, trace
@@ -50,7 +57,7 @@ def make(
     shares = tidy_shares(measurement.step.shares())
     bound, capture = measurement.step.bound, measurement.capture
     step = _step(measurement.step)
-    run = _run(measurement.run, measurement.step, job)
+    run = _run(measurement.run, measurement.step, job, measurement.ends)
     stages = Stages(job.pipeline, () if measurement.first_epoch else spared(job))
     label = ""
     if ranked and bound == "input":
@@ -148,7 +155,7 @@ def _step(step: StepTimes) -> StepRow:
     )
 
 
-def _run(run: RunTimes, step: StepTimes, job: Job) -> RunRow:
+def _run(run: RunTimes, step: StepTimes, job: Job, ends: tuple[float, ...]) -> RunRow:
     start = None
     if job.steps_per_epoch is not None:
         start = tidy(step.epoch_start * job.steps_per_epoch / 1000)
@@ -165,7 +172,20 @@ def _run(run: RunTimes, step: StepTimes, job: Job) -> RunRow:
         epoch_start_s=start,
         epochs=job.epochs,
         steps_per_epoch=job.steps_per_epoch,
+        **_ends(ends if job.restarts and job.epochs != 1 else ()),
     )
+
+
+def _ends(ends: tuple[float, ...]) -> dict[str, Any]:
+    """How passes over the data ended, where the job makes more than one."""
+    if not ends:
+        return {}
+    waited = [each for each in ends if each > WAITED_S]
+    return {
+        "passes_ended": len(ends),
+        "passes_waited": len(waited),
+        "pass_end_wait_s": tidy(sum(waited) / len(waited)) if waited else 0.0,
+    }
 
 
 def _where(where: Where | None) -> str | None:

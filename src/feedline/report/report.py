@@ -18,6 +18,9 @@ SHARES = ("input", "transfer", "overhead", "compute")
 """What a step is made of, in the order a batch meets them. `Report.shares` has
 these keys and `Report.bound` is one of them."""
 
+_FEWEST_WAITS = 3
+_WORTH_A_WORD_S = 0.05
+
 
 @dataclass(frozen=True)
 class MachineRow:
@@ -51,6 +54,9 @@ class LineRow:
 
 @dataclass(frozen=True)
 class RunRow:
+    """`passes_waited` of the `passes_ended` while measuring waited for AUTOTUNE's
+    thread at their end, `pass_end_wait_s` each on the average."""
+
     import_s: float
     prepare_s: float
     trace_s: float
@@ -60,6 +66,16 @@ class RunRow:
     epoch_start_s: float | None = None
     epochs: int | None = None
     steps_per_epoch: int | None = None
+    passes_ended: int | None = None
+    passes_waited: int | None = None
+    pass_end_wait_s: float | None = None
+
+    @property
+    def ends_wait(self) -> bool:
+        """Is it worth a word, and more than chance?"""
+        least = max(_FEWEST_WAITS, (self.passes_ended or 0) / 10)
+        long = (self.pass_end_wait_s or 0.0) >= _WORTH_A_WORD_S
+        return long and (self.passes_waited or 0) >= least
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,12 @@ def _run(report: Report) -> str:
     start = ""
     if run.epoch_start_s is not None and run.epoch_start_s >= 0.1:
         start = f"; each epoch takes {seconds(run.epoch_start_s)} to start"
+    if run.ends_wait and run.pass_end_wait_s is not None:
+        start += (
+            f"; {run.passes_waited} of {run.passes_ended} passes over the data waited "
+            f"{seconds(run.pass_end_wait_s)} at their end for AUTOTUNE's sleeping "
+            "thread, which `feedline run` spares"
+        )
     return (
         f"imports {seconds(run.import_s)}, preparing {seconds(run.prepare_s)}, "
         f"tracing {seconds(run.trace_s)}, training {train}{start}"
