@@ -22,11 +22,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from feedline.applied import Applied
 from feedline.child import Examination
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit, grades
@@ -34,30 +35,13 @@ from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import SavedPlan
 from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline, Where
-from feedline.measure.measurement import WAITED_S, Measurement
+from feedline.measure.measurement import Measurement
 from feedline.monitor.live import Live
 
 log = logging.getLogger(__name__)
 
 _EXAMINING = 0.5
-_WORTH_TELLING_S = 1.0
 _OWN_STEP = ("compile-step", "steps-per-execution")
-
-
-class Trained:
-    """What went on with the fixes: steps and seconds."""
-
-    def __init__(self, model: Any, undo: Callable[[], None]) -> None:
-        self.undo = undo
-        self.model = model
-        self.began = time.perf_counter()
-        self.first = self._iterations()
-
-    def _iterations(self) -> int:
-        return int(self.model.optimizer.iterations.numpy())
-
-    def so_far(self) -> tuple[int, float]:
-        return self._iterations() - self.first, time.perf_counter() - self.began
 
 
 class Runner(Examination):
@@ -69,18 +53,13 @@ class Runner(Examination):
         self.allowed = grades(order["allow"])
         self.given = SavedPlan.from_dict(order["plan"]) if order["plan"] else None
         self.made: SavedPlan | None = None
-        self.steps = 0
-        self.training_s = 0.0
+        self.applied = Applied()
         self.measuring_s = 0.0
-        self._training: dict[int, Trained] = {}
-        self._replaces = False  # is any dataset read in another's place?
-        self._open = ExitStack()
-        self._gone: list[float] | None = None
         self._plans: dict[str, tuple[Edit, ...]] = {}
         self._refused = False
         self._given_up = False
         self.watch.before_fit = self._guarded(self.before_fit)
-        self.watch.after_fit = self._guarded(self.after_fit)
+        self.watch.after_fit = self._guarded(self.applied.fit_is_over)
         self.watch.first_step = self._guarded(self.first_step)
         self.watch.instead = self.instead
         self.live = Live(self.watch, self.say)
@@ -97,9 +76,9 @@ class Runner(Examination):
 
     def ended(self, code: int) -> None:  # noqa: ARG002
         self.live.end()
-        with suppress(Exception):
-            self._open.close()
-        self._tell_spared()
+        spared = self.applied.close()
+        if spared and "rehearsed" not in self.outcome:
+            self.say(spared)
         if not self.outcome:
             self._conclude(self._came_to())
 
@@ -107,9 +86,9 @@ class Runner(Examination):
         plan = self.made or self.given
         return {
             "plan": plan.to_dict() if plan else None,
-            "applied": bool(self.steps or self._replaces),
-            "steps": self.steps,
-            "training_s": self.training_s,
+            "applied": bool(self.applied.steps or self.applied.replaces),
+            "steps": self.applied.steps,
+            "training_s": self.applied.seconds,
             "measuring_s": self.measuring_s,
             "seen": self._seen()["seen"],
             "loops": len(self.watch.loops),
@@ -151,11 +130,11 @@ class Runner(Examination):
             from feedline.job.steps.source import keeps_state
 
             edits = self._edits_for(loop, pipeline)
-            if not edits and self._stands_for(loop.source) is not None:
+            if not edits and self.applied.instead_of(loop.source) is not None:
                 # Read with edits before, or made from what was: the shuffles of the
                 # script's own dataset stand where they stood then, those of the tuned
                 # one went on.
-                self._swap(loop, epochs, ())
+                self.applied.swap(loop, epochs)
                 return
             if edits is None:
                 if self._needs_rehearsal(pipeline) or (
@@ -163,7 +142,7 @@ class Runner(Examination):
                 ):
                     return  # `on_warm` will see to it
                 edits = self._tune(loop, pipeline)
-            self._apply(loop, epochs, edits)
+            self.applied.to_fit(loop, epochs, edits)
 
     def _is_wanted(self) -> bool:
         wanted = self.order["loop"]
@@ -277,57 +256,6 @@ class Runner(Examination):
         )
         return json.loads(to_json(report))
 
-    def _apply(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
-        from feedline import fixes
-        from feedline.cure import install, step_edits
-        from feedline.fixes.target import Target
-
-        if not edits:
-            return
-        undo: Callable[[], None] = lambda: None  # noqa: E731
-        steps = step_edits(edits)
-        if steps:
-            target = Target(loop.model, epochs, self._pipeline(loop.source))
-            undo = install(target, steps)
-        if any(fixes.all()[edit.fix].apply is not None for edit in edits):
-            self._swap(loop, epochs, edits)
-        self._training[id(loop)] = Trained(loop.model, undo)
-
-    def _swap(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
-        """Let Keras read the tuned dataset."""
-        tuned = self._tuned_for(loop.source, edits)
-        strategy = loop.model.distribute_strategy
-        distributed = strategy.experimental_distribute_dataset(tuned)
-        if loop.strategy is not None:
-            # Keras has taken one batch already, to see what it looks like: the
-            # shuffles of the new dataset must have gone as far.
-            next(iter(distributed))
-        epochs._distributed_dataset = distributed
-        loop.dataset = distributed
-
-    def _tuned_for(self, dataset: Any, edits: tuple[Edit, ...]) -> Any:
-        from feedline import stand_ins
-
-        tuned = stand_ins.tuned(dataset, edits)
-        self._replaces = True
-        return tuned
-
-    def _stands_for(self, dataset: Any) -> Any | None:
-        """What is read in this dataset's place, if anything is."""
-        if not self._replaces or not hasattr(dataset, "_variant_tensor"):
-            return None
-        from feedline import stand_ins
-
-        return stand_ins.instead_of(dataset)
-
-    def after_fit(self, loop: Any) -> None:
-        training = self._training.pop(id(loop), None)
-        if training is not None:
-            steps, seconds = training.so_far()
-            self.steps += steps
-            self.training_s += seconds
-            training.undo()
-
     # ------------------------------------------------------- a loop of the user's
 
     def instead(self, dataset: Any, where: Where | None) -> Any:
@@ -336,35 +264,15 @@ class Runner(Examination):
         try:
             with self.watch.pause():
                 read = self._read_for(dataset, where)
-                with suppress(Exception):
-                    self._let_go(read)
+                self.applied.let_go(read)
                 return read
         except Exception as error:
             self._given_up = True
             self.say(f"the job goes on unfixed: {error}")
             return dataset
 
-    def _let_go(self, dataset: Any) -> None:
-        """From the script's first iterator on, none of them is waited for."""
-        from feedline.job.let_go import look, unseen, without_waiting
-        from feedline.measure.machine import memory
-
-        look(dataset, memory()[1] / 4)
-        if self._gone is None:
-            going = without_waiting(unseen, longest=None)
-            self._gone = self._open.enter_context(going)
-
-    def _tell_spared(self) -> None:
-        """What the training did not wait for at the ends of its passes."""
-        waits = [each for each in self._gone or () if each > WAITED_S]
-        if sum(waits) >= _WORTH_TELLING_S and "rehearsed" not in self.outcome:
-            self.say(
-                f"{sum(waits):.1f} s were spared in which {len(waits)} passes over the "
-                "data would have waited, at their end, for AUTOTUNE's sleeping thread"
-            )
-
     def _read_for(self, dataset: Any, where: Where | None) -> Any:
-        plan, known = self.given, self._stands_for(dataset)
+        plan, known = self.given, self.applied.instead_of(dataset)
         if known is not None:
             return known
         if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
@@ -373,7 +281,7 @@ class Runner(Examination):
             return dataset
         pipeline = self._pipeline(dataset)
         if pipeline is not None and fingerprint(pipeline) == plan.pipeline:
-            return self._tuned_for(dataset, plan.edits)
+            return self.applied.tuned(dataset, plan.edits)
         self._refuse(where)
         return dataset
 
