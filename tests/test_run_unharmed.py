@@ -213,6 +213,25 @@ spec = tf.TensorSpec((8, 40, 40)), tf.TensorSpec((8,), tf.int64)
 ds = tf.data.Dataset.from_generator(batches, output_signature=spec)
 told("w", model, model.fit(ds, epochs=6, verbose=0))
 """,
+    "a loop, and two branches of one shuffle": """\
+ds = ds.shuffle(64)
+less, ds = ds.batch(4).take(3), ds.batch(8)
+optimizer = keras.optimizers.SGD(0.1)
+loss_of = keras.losses.SparseCategoricalCrossentropy()
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x))
+    found = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(found, model.trainable_variables))
+
+for epoch in range(30):
+    for x, y in ds:
+        step(x, y)
+    print([int(y[0]) for _, y in less])
+told("w", model)
+""",
     "global seed without": "tf.random.set_seed(11)\n"
     "ds = ds.map(lambda x, y: (x + tf.random.normal([40, 40]), y))\n"
     + PLAIN

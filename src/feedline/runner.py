@@ -356,7 +356,9 @@ class Runner(Examination):
     ) -> Experiment[None]:
         from feedline.cure import Cure
         from feedline.measure.examine import Examiner
+        from feedline.stand_ins import shared
 
+        used = shared(pipeline)  # before we make datasets of the same stages
         if loop.kind == "loop" and loop.eager:
             with suppress(CannotRun):
                 loop.own_step().recording = True
@@ -365,7 +367,12 @@ class Runner(Examination):
         )
         job, measured = yield from examiner.examine()
         cure = Cure(
-            loop, self.clock, (1 - _EXAMINING) * seconds, self.allowed, say=self.say
+            loop,
+            self.clock,
+            (1 - _EXAMINING) * seconds,
+            self.allowed,
+            say=self.say,
+            used=used,
         )
         cured = yield from cure.search(job, measured)
         told = self._told(loop, job, measured, cured)
