@@ -98,6 +98,7 @@ class Race:
     commands: dict[str, list[str]] = field(default_factory=dict)
     seconds: dict[str, list[float | None]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    steps: int | None = None  # of an epoch
 
     def add(self, version: str, *command: str) -> None:
         self.commands[version] = [sys.executable, *command]
@@ -117,6 +118,7 @@ class Race:
         try:
             said = self.folder / "said"
             found = pace.epochs(self.commands[version], said, self.enough)
+            self.steps = self.steps or pace.steps(said)
         except Failed as failed:
             say(f"{self.name}: {version} failed: {failed}")
             self.failed[version] = str(failed)
@@ -219,7 +221,8 @@ def timed(row: dict, race: Race) -> None:
     best = {g: hands[g] for g in allowed if hands[g] is not None}
     row["hand_grade"] = min(best, key=best.__getitem__) if best else None
     row["hand"] = f"hand, {row['hand_grade']}"
-    each_ms = 1e3 / (row.get("steps_per_epoch") or 1)
+    row["steps_per_epoch"] = row.get("steps_per_epoch") or race.steps
+    each_ms = 1e3 / (row["steps_per_epoch"] or 1)
     for key, version in (
         ("before", "before"),
         ("after", row["after"]),

@@ -38,7 +38,7 @@ LESS = {
     "word2vec_skipgram": ("tokens=200_000", "tokens=20_000"),
 }
 HELPERS = {"make_data.py", "lazy_adam.py"}
-OVER = re.compile(r"\d+/\d+ - |epoch \d+: ")  # by Keras, or by the script itself
+OVER = re.compile(r"(\d+)/\d+ - |epoch \d+: ")  # by Keras, or by the script itself
 
 
 class Failed(Exception):
@@ -112,6 +112,15 @@ def epochs(
     if not took:
         raise Failed(reason(said.read_text(errors="replace"), process.returncode))
     return took
+
+
+def steps(said: Path) -> int | None:
+    """How many steps an epoch had, where Keras said so."""
+    for line in reversed(said.read_text(errors="replace").splitlines()):
+        found = OVER.match(line)
+        if found and found[1]:
+            return int(found[1])
+    return None
 
 
 def finish(command: list[str], said: Path, limit: float) -> int | None:

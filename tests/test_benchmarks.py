@@ -182,6 +182,9 @@ def test_epochs_are_timed_by_what_a_script_says(module, tmp_path):
     command = [sys.executable, str(copied)]
     took = pace.epochs(command, tmp_path / "said", pace.Enough(4, 0.0, 60.0))
     assert len(took) == 4
+    assert pace.steps(tmp_path / "said") is None
+    (tmp_path / "said").write_text("Epoch 1/9\n63/63 - 2s - loss: 1.0\nbye\n")
+    assert pace.steps(tmp_path / "said") == 63
     assert min(took) > 0.04
     script.write_text("print('nothing to see')\n")
     command = [sys.executable, str(script)]
