@@ -39,14 +39,12 @@ import os
 import statistics
 import sys
 import tempfile
-import time
-from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
 import pace
 import predictions
-from pace import Failed
+from pace import Failed, Race, say
 from predictions import cut
 
 HERE = Path(__file__).resolve().parent
@@ -88,62 +86,14 @@ def stated(path: Path, key: str) -> str:
 # ------------------------------------------------------------------- one example
 
 
-@dataclass
-class Race:
-    """The versions of one script, each a command, and what their epochs took."""
-
-    name: str
-    folder: Path
-    enough: pace.Enough
-    commands: dict[str, list[str]] = field(default_factory=dict)
-    seconds: dict[str, list[float | None]] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
-    steps: int | None = None  # of an epoch
-
-    def add(self, version: str, *command: str) -> None:
-        self.commands[version] = [sys.executable, *command]
-
-    def run(self, rounds: int, only: set[str] | None = None) -> None:
-        for _ in range(rounds):
-            number = 1 + max(map(len, self.seconds.values()), default=0)
-            turn = list(self.commands)
-            for version in turn if number % 2 else reversed(turn):
-                skipped = only is not None and version not in only
-                took = None if skipped else self._epoch(version)
-                found = self.seconds.setdefault(version, [None] * (number - 1))
-                found.append(took)
-
-    def _epoch(self, version: str) -> float | None:
-        say(f"{self.name}: {version}")
-        try:
-            said = self.folder / "said"
-            found = pace.epochs(self.commands[version], said, self.enough)
-            self.steps = self.steps or pace.steps(said)
-        except Failed as failed:
-            say(f"{self.name}: {version} failed: {failed}")
-            self.failed[version] = str(failed)
-            return None
-        return statistics.fmean(found)
-
-    def median(self, version: str) -> float | None:
-        found = [each for each in self.seconds.get(version, ()) if each is not None]
-        return statistics.median(found) if found else None
-
-    def ratios(self, one: str, other: str) -> list[float]:
-        """Round by round."""
-        pairs = zip(
-            self.seconds.get(one, ()), self.seconds.get(other, ()), strict=False
-        )
-        return [a / b for a, b in pairs if a is not None and b is not None]
-
-
 def example(
     name: str, allow: list[str], seconds: float, rounds: int, enough: pace.Enough
 ) -> list[dict]:
     """A row for each list of grades."""
     with tempfile.TemporaryDirectory(prefix="feedline-bench-") as place:
         folder = Path(place)
-        script = pace.copy(EXAMPLES / f"{name}.py", name, folder / "examples")
+        less = pace.LESS.get(name)
+        script = pace.copy(EXAMPLES / f"{name}.py", folder / "examples", less)
         race = Race(name, folder, enough)
         race.add("before", str(script))
         rows = []
@@ -159,7 +109,7 @@ def example(
         wanted = {"advice", "exact", *(",".join(allow).split(","))}
         for grade, path in versions(name).items():
             if grade in wanted:
-                version = pace.copy(path, name, folder / "benchmarks" / "tuned")
+                version = pace.copy(path, folder / "benchmarks" / "tuned", less)
                 race.add(f"hand, {grade}", str(version))
         race.run(rounds)
         for row in rows:
@@ -381,10 +331,6 @@ def save(path: Path, about: dict, rows: list[dict]) -> None:
     part = path.with_name(f".{path.name}.part")
     part.write_text(json.dumps(numbers, indent=2) + "\n")
     os.replace(part, path)
-
-
-def say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
 """How long an epoch of a training script takes, timed from outside.
 
-Not a benchmark by itself: fixes.py uses it. A script is run as a user runs it, in a
-process of its own, and says a line whenever an epoch is over; the time between two of
-these lines is an epoch, with all that belongs to it. So the script as it is, with
-feedline, with feedline's patch and tuned by hand are timed by one and the same clock,
-which none of them knows of.
+Not a benchmark by itself: fixes.py and vocabulary.py use it. A script is run as a user
+runs it, in a process of its own, and says a line whenever an epoch is over; the time
+between two of these lines is an epoch, with all that belongs to it. So the script as it
+is, with feedline, with feedline's patch and tuned by hand are timed by one and the same
+clock, which none of them knows of.
 
 The first epoch (tracing, full caches) does not count. The scripts are copied first,
 with so many epochs that they can be stopped once enough were seen, and with less data
@@ -19,23 +19,25 @@ import queue
 import re
 import shutil
 import signal
+import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 EPOCHS = 400
 EPOCHS_SAID = re.compile(r"\bepochs=\d+|(?<=for epoch in )range\(\d+\)")
 LESS = {
-    "conv_slow_map": ("IMAGES = 10_000", "IMAGES = 2_000"),
-    "embedding_batch32": ("SENTENCES = 200_000", "SENTENCES = 64_000"),
-    "embedding_large_vocabulary": ("SENTENCES = 25_600", "SENTENCES = 5_120"),
-    "embedding_mirrored": ("SENTENCES = 64_000", "SENTENCES = 16_000"),
-    "fine_grained_ops": ("EXAMPLES = 40_000", "EXAMPLES = 4_000"),
-    "word2vec_skipgram": ("tokens=200_000", "tokens=20_000"),
+    "conv_slow_map": {"IMAGES = 10_000": "IMAGES = 2_000"},
+    "embedding_batch32": {"SENTENCES = 200_000": "SENTENCES = 64_000"},
+    "embedding_large_vocabulary": {"SENTENCES = 25_600": "SENTENCES = 5_120"},
+    "embedding_mirrored": {"SENTENCES = 64_000": "SENTENCES = 16_000"},
+    "fine_grained_ops": {"EXAMPLES = 40_000": "EXAMPLES = 4_000"},
+    "word2vec_skipgram": {"tokens=200_000": "tokens=20_000"},
 }
 HELPERS = {"make_data.py", "lazy_adam.py"}
 OVER = re.compile(r"(\d+)/\d+ - |epoch \d+: ")  # by Keras, or by the script itself
@@ -60,17 +62,66 @@ class Enough:
         return len(took) >= self.epochs and seconds >= self.seconds
 
 
-def copy(script: Path, example: str, folder: Path) -> Path:
-    """The script in that folder, with many epochs, and less data where it needs it.
-    Lines stay where they are."""
+@dataclass
+class Race:
+    """The versions of one script, each a command, take turns, whole processes each."""
+
+    name: str
+    folder: Path
+    enough: Enough
+    limit: float = 180.0  # seconds, of a process
+    commands: dict[str, list[str]] = field(default_factory=dict)
+    seconds: dict[str, list[float | None]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    steps: int | None = None  # of an epoch
+
+    def add(self, version: str, *command: str) -> None:
+        self.commands[version] = [sys.executable, *command]
+
+    def run(self, rounds: int, only: set[str] | None = None) -> None:
+        for _ in range(rounds):
+            number = 1 + max(map(len, self.seconds.values()), default=0)
+            turn = list(self.commands)
+            for version in turn if number % 2 else reversed(turn):
+                skipped = only is not None and version not in only
+                took = None if skipped else self._epoch(version)
+                found = self.seconds.setdefault(version, [None] * (number - 1))
+                found.append(took)
+
+    def _epoch(self, version: str) -> float | None:
+        say(f"{self.name}: {version}")
+        try:
+            said = self.folder / "said"
+            found = epochs(self.commands[version], said, self.enough, self.limit)
+            self.steps = self.steps or steps(said)
+        except Failed as failed:
+            say(f"{self.name}: {version} failed: {failed}")
+            self.failed[version] = str(failed)
+            return None
+        return statistics.fmean(found)
+
+    def median(self, version: str) -> float | None:
+        found = [each for each in self.seconds.get(version, ()) if each is not None]
+        return statistics.median(found) if found else None
+
+    def ratios(self, one: str, other: str) -> list[float]:
+        """Round by round."""
+        pairs = zip(
+            self.seconds.get(one, ()), self.seconds.get(other, ()), strict=False
+        )
+        return [a / b for a, b in pairs if a is not None and b is not None]
+
+
+def copy(script: Path, folder: Path, changed: dict[str, str] | None = None) -> Path:
+    """The script in that folder, with many epochs and with these changes. Lines stay
+    where they are."""
     text = script.read_text()
     folder.mkdir(parents=True, exist_ok=True)
     for helper in HELPERS & {path.name for path in script.parent.iterdir()}:
         shutil.copy(script.parent / helper, folder)
-    if example in LESS:
-        before, after = LESS[example]
+    for before, after in (changed or {}).items():
         if before not in text:
-            raise SystemExit(f"{script} has no {before!r} to cut")
+            raise SystemExit(f"{script} has no {before!r} to change")
         text = text.replace(before, after)
     text, found = EPOCHS_SAID.subn(_more, text)
     if found != 1:
@@ -199,3 +250,7 @@ def reason(said: str, returncode: int | None) -> str:
     if returncode in (None, -signal.SIGKILL):
         return f"took too long; {last}"
     return f"exit code {returncode}; {last}"
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)

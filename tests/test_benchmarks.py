@@ -41,7 +41,7 @@ def start(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["fixes", "predictions", "accelerator", "whatif", "monitor"]
+    "name", ["fixes", "predictions", "vocabulary", "accelerator", "whatif", "monitor"]
 )
 def test_help_needs_no_tensorflow(name):
     program = (
@@ -91,7 +91,8 @@ def a_row(**changed):
 
 def a_race(module, **seconds):
     """Names are written with `_` for what a word cannot hold."""
-    race = module("fixes").Race("jpeg_files", Path(), module("pace").Enough())
+    pace = module("pace")
+    race = pace.Race("jpeg_files", Path(), pace.Enough())
     race.seconds = {name.replace("_", ", "): took for name, took in seconds.items()}
     return race
 
@@ -177,7 +178,7 @@ def test_epochs_are_timed_by_what_a_script_says(module, tmp_path):
     )
     script, folder = tmp_path / "quick.py", tmp_path / "copies"
     script.write_text(program)
-    copied = pace.copy(script, "quick", folder)
+    copied = pace.copy(script, folder)
     assert f"range({pace.EPOCHS})" in copied.read_text()
     command = [sys.executable, str(copied)]
     took = pace.epochs(command, tmp_path / "said", pace.Enough(4, 0.0, 60.0))
@@ -197,7 +198,7 @@ def test_every_script_can_be_made_longer(module, tmp_path, name):
     fixes, pace = module("fixes"), module("pace")
     scripts = [ROOT / "examples" / f"{name}.py", *fixes.versions(name).values()]
     for number, script in enumerate(scripts):
-        copied = pace.copy(script, name, tmp_path / str(number))
+        copied = pace.copy(script, tmp_path / str(number), pace.LESS.get(name))
         lines = copied.read_text().splitlines()
         assert len(lines) == len(script.read_text().splitlines())
 

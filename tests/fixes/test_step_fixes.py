@@ -78,6 +78,16 @@ def test_quiet_callbacks_do_not_matter():
     assert proposed("steps-per-execution", looked(job=job, **LAUNCHED))
 
 
+def test_a_step_that_rows_made_short_is_launched_with_others():
+    """Nothing is known of what starting it is by then: it is tried."""
+    dense = looked(ceiling=200.0, step={"overhead": 1.0})
+    assert proposed("steps-per-execution", dense) == []
+    rows = replace(dense, edits=(Edit("row-sparse-embedding"),), step_ms=10.0)
+    proposal = one("steps-per-execution", rows)
+    assert proposal.step_ms == pytest.approx(0.8 * 200.0)
+    assert proposal.edit.args == {"steps": 50}  # of 100; of 8 ms, not of 160
+
+
 def test_no_fix_of_the_step_is_proposed_twice():
     for name, more in (
         ("steps-per-execution", LAUNCHED),

@@ -28,13 +28,13 @@ from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.job import Job
 from feedline.job.pipeline import Stage
-from feedline.measure.measurement import Measurement
 
 KIND: Kind = "step"
 _MOST = 64
 _LEAST = 4
 _WORTH_IT = 0.2  # of the step: the least that starting it takes
-_COMPILED = 0.8  # of a step that was made a graph, a guess to be measured
+_MADE_SHORT = {"compile-step", "row-sparse-embedding"}
+_SHORT = 0.8  # of a step that one of these made short, a guess to be measured
 _VARIABLES = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}
 _LONGEST_MS = 500.0  # Ctrl-C, callbacks and the progress bar wait for a launch
 
@@ -49,9 +49,9 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     if any(edit.fix == "steps-per-execution" for edit in case.edits):
         return
-    share = _share(case.measured)
+    share = _share(case)
     step_ms = case.measured.step.ceiling.value * share
-    steps = _steps(job, _most(step_ms))
+    steps = _steps(job, _most(case, share))
     if share < 1 < steps:
         yield Proposal(
             Edit("steps-per-execution", None, {"steps": steps}),
@@ -64,16 +64,16 @@ def propose(case: Case) -> Iterator[Proposal]:
 def _own_loop(case: Case) -> Iterator[Proposal]:
     """Only a graph can be launched so."""
     job, before = case.job, {edit.fix for edit in case.edits}
-    compiled = "compile-step" in before
     if not job.bare or job.strategy or "steps-per-execution" in before:
         return
     if any(map(_may_see_the_step, case.pipeline.stages())):
         return
-    share = _COMPILED if compiled else 1.0 if job.eager else _share(case.measured)
+    eager = job.eager and "compile-step" not in before
+    share = 1.0 if eager else _share(case)
     step_ms = case.measured.step.ceiling.value * share
     if share < 1:
         yield Proposal(
-            Edit("steps-per-execution", None, {"steps": _most(step_ms)}),
+            Edit("steps-per-execution", None, {"steps": _most(case, share)}),
             "exact",
             job.where,
             step_ms=step_ms,
@@ -138,9 +138,13 @@ def launched(
     return launch
 
 
-def _share(measured: Measurement) -> float:
+def _share(case: Case) -> float:
     """What is left of the step alone. Where the step waits for its input, nobody
-    tried: then most of what does not depend on the batch is expected to go."""
+    tried: then most of what does not depend on the batch is expected to go. Of a
+    step that another fix made short nothing was measured."""
+    measured = case.measured
+    if any(edit.fix in _MADE_SHORT for edit in case.edits):
+        return _SHORT
     found = tried(measured, "step:steps-per-execution")
     if found is not None:
         return found.after.value / max(found.before.value, 1e-9)
@@ -148,5 +152,7 @@ def _share(measured: Measurement) -> float:
     return 1 - 0.8 * min(part, 1.0) if part > _WORTH_IT else 1.0
 
 
-def _most(step_ms: float) -> int:
-    return max(_LEAST, min(_MOST, int(_LONGEST_MS / max(step_ms, 1e-3))))
+def _most(case: Case, share: float) -> int:
+    """Of the step as it now stands, which an edit may have made shorter."""
+    now = case.measured.step.ceiling.value if case.step_ms is None else case.step_ms
+    return max(_LEAST, min(_MOST, int(_LONGEST_MS / max(share * now, 1e-3))))
