@@ -117,16 +117,16 @@ def targets(optimizer: str, rows: list[dict]) -> list[tuple[str, bool]]:
 def show(optimizer: str, rows: list[dict]) -> None:
     print(f"\n{optimizer} (--allow {GRADES[optimizer]})")
     print(
-        f"{'words':>9} {'before':>10} {'after':>9} {'faster':>8}  {'range':<13}"
-        f"{'of 1st':>6}  applied"
+        f"{'words':>9} {'before':>10} {'after':>9} {'faster':>8}  {'range':<15}"
+        f"{f'of {SIZES[0]:,} before':>15}"
     )
     for row in rows:
         low, high = row["range"]
         applied = ", ".join(row["applied"]) or "nothing"
         print(
             f"{row['words']:>9,} {row['before_ms']:>7.2f} ms {row['after_ms']:>6.2f} ms"
-            f" {row['speedup']:>6.1f} x  {f'{low:.1f} to {high:.1f}':<13}"
-            f"{row['of_smallest']:>6.2f}  {applied}"
+            f" {row['speedup']:>6.1f} x  {f'{low:.1f} to {high:.1f}':<15}"
+            f"{row['of_smallest']:>15.2f}\n{'':>10}{applied}"
         )
 
 

@@ -203,6 +203,31 @@ def test_every_script_can_be_made_longer(module, tmp_path, name):
         assert len(lines) == len(script.read_text().splitlines())
 
 
+def test_a_vocabulary_is_compared_with_the_smallest(module, capsys):
+    race = a_race(
+        module,
+        before_1000=[0.4, 0.5],
+        before_500000=[20.0, 30.0],
+        after_500000=[0.5, 0.5],
+    )
+    vocabulary = module("vocabulary")
+    applied = ["row-sparse-embedding", "steps-per-execution"]
+    rows = [
+        {"words": 1000, "after": "before, 1000", "applied": []},
+        {"words": 500000, "after": "after, 500000", "applied": applied},
+    ]
+    found = [vocabulary.timed(row, race, "before, 1000") for row in rows]
+    assert (found[0]["speedup"], found[0]["of_smallest"]) == (1.0, 1.0)
+    assert (found[1]["speedup"], found[1]["range"]) == (50.0, [40.0, 60.0])
+    assert (found[1]["before_ms"], found[1]["of_smallest"]) == (250.0, 1.125)
+    assert [ok for _, ok in vocabulary.targets("sgd", found)] == [True, True]
+    vocabulary.show("sgd", found)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+    race.failed["after, 500000"] = "exit code 1"
+    with pytest.raises(vocabulary.Failed, match="exit code 1"):
+        vocabulary.timed(rows[1], race, "before, 1000")
+
+
 def test_what_takes_too_long_is_ended(module, tmp_path):
     pace = module("pace")
     said = tmp_path / "said"

@@ -51,9 +51,9 @@ def with_session(body: str, *arguments: str, **options):
             "[['x.py'], False, 5.0, None, ['numeric', 'reordered'], None, True]",
         ),
         (
-            ["--loop", "2", "x.py", "--allow", "mine", "--help"],
+            ["--loop", "2", "x.py", "--epochs", "3", "--help"],
             (
-                "[['x.py', '--allow', 'mine', '--help'], False, 60.0, 2, ['exact'], "
+                "[['x.py', '--epochs', '3', '--help'], False, 60.0, 2, ['exact'], "
                 "None, False]"
             ),
         ),
@@ -68,6 +68,14 @@ def test_our_options_stand_before_the_script_the_rest_is_untouched(arguments, se
     assert done.stderr == ""
     assert done.stdout.strip() == seen
     assert done.returncode == 0
+
+
+def test_an_option_of_ours_behind_the_script_is_the_scripts_and_that_is_said():
+    done = with_session(SEEN, "x.py", "--allow", "mine", "--json=a", "-m")
+    assert done.stdout.startswith("[['x.py', '--allow', 'mine', '--json=a', '-m']")
+    assert done.stderr == (
+        "feedline: --allow, --json: given to the script, as is all after its name\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ SEEN = "print([target, module, seconds, loop]); return None, 0"
             "[['x.py', 'a'], False, 5.0, 2]",
         ),
         (
-            ["x.py", "--json", "--help", "-m", "--", "-x=1"],
-            "[['x.py', '--json', '--help', '-m', '--', '-x=1'], False, 60.0, None]",
+            ["x.py", "--data", "--help", "-m", "--", "-x=1"],
+            "[['x.py', '--data', '--help', '-m', '--', '-x=1'], False, 60.0, None]",
         ),
         (
             ["-m", "pkg.train", "-m", "y"],

@@ -15,6 +15,22 @@ def _positive(value: float) -> float:
     return value
 
 
+def _given_to_the_script(
+    context: typer.Context, arguments: list[str] | None
+) -> list[str] | None:
+    """Say so where they look as if they were meant for feedline."""
+    ours = {name for each in context.command.params for name in each.opts}
+    names = [given.partition("=")[0] for given in arguments or ()]
+    same = [name for name in names if name in ours and name.startswith("--")]
+    if same:
+        typer.echo(
+            f"feedline: {', '.join(same)}: given to the script, as is all after its "
+            "name",
+            err=True,
+        )
+    return arguments
+
+
 Script = Annotated[
     str,
     typer.Argument(metavar="SCRIPT", help="The training script.", show_default=False),
@@ -22,7 +38,10 @@ Script = Annotated[
 Arguments = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="ARGS", help="Its own arguments, untouched.", show_default=False
+        metavar="ARGS",
+        callback=_given_to_the_script,
+        help="Its own arguments, untouched.",
+        show_default=False,
     ),
 ]
 Module = Annotated[
