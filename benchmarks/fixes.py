@@ -37,7 +37,6 @@ import ast
 import json
 import os
 import statistics
-import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
@@ -126,19 +125,10 @@ def example(
 
 def planned(race: Race, script: Path, grades: str, seconds: float, number: int) -> dict:
     """What `feedline run` finds, and the versions of the script that come of it."""
-    plan, patch, report = (
-        race.folder / f"{number}.{kind}" for kind in ("plan", "patch", "json")
+    patch = race.folder / f"{number}.patch"
+    found, command = pace.plan(
+        script, race.folder / f"{number}.plan", grades, seconds, "--patch", str(patch)
     )
-    feedline = ["-m", "feedline", "run", "--allow", grades]
-    command = [*feedline, "--dry-run", "--seconds", f"{seconds:g}"]
-    command += ["--plan", str(plan), "--patch", str(patch), "--json", str(report)]
-    said = race.folder / "said"
-    # On a busy machine it takes several times what it is given, and the script has
-    # to be started and its data made.
-    pace.finish([sys.executable, *command, str(script)], said, 6 * seconds + 300)
-    if not report.exists():
-        raise Failed(pace.reason(said.read_text(errors="replace"), 0))
-    found = json.loads(report.read_text())
     after, step = found["after"], found["step"]
     row = {
         "ceiling_ms": step["ceiling_ms"],
@@ -155,7 +145,7 @@ def planned(race: Race, script: Path, grades: str, seconds: float, number: int) 
     if not row["applied"]:
         return row
     row["after"] = f"after, {grades}"
-    race.add(row["after"], *feedline, "--plan", str(plan), str(script))
+    race.add(row["after"], *command)
     if grades == "exact" and patch.exists():
         made = pace.patched(script, patch, race.folder / "patched")
         if made is not None:

@@ -14,6 +14,7 @@ where an epoch would take a minute.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import queue
 import re
@@ -222,6 +223,23 @@ def end(process: subprocess.Popen) -> None:
 def environment() -> dict[str, str]:
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1", "COLUMNS": "80"}
     return {**os.environ, **quiet}
+
+
+def plan(
+    script: Path, place: Path, grades: str, seconds: float, *more: str
+) -> tuple[dict, list[str]]:
+    """What `feedline run --dry-run` reports of the script, and how to run it with the
+    plan that it made there."""
+    report, said = place.with_suffix(".json"), place.with_suffix(".said")
+    feedline = ["-m", "feedline", "run", "--allow", grades, "--plan", str(place)]
+    command = [*feedline, "--dry-run", "--seconds", f"{seconds:g}", *more]
+    command += ["--json", str(report), str(script)]
+    # On a busy machine it takes several times what it is given, and the script has
+    # to be started and its data made.
+    finish([sys.executable, *command], said, 6 * seconds + 300)
+    if not report.exists():
+        raise Failed(reason(said.read_text(errors="replace"), 0))
+    return json.loads(report.read_text()), [*feedline, str(script)]
 
 
 def patched(script: Path, patch: Path, folder: Path) -> Path | None:

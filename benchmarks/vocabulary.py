@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 
@@ -58,20 +57,13 @@ def planned(race: Race, optimizer: str, words: int, seconds: float) -> dict:
         'optimizer="adam"': f'optimizer="{optimizer}"',
     }
     script = pace.copy(EXAMPLE, folder, changed)
-    grade, plan, report = GRADES[optimizer], folder / "plan", folder / "report.json"
+    grade = GRADES[optimizer]
     say(f"{optimizer}: feedline run --dry-run --allow {grade}, {words:,} words")
-    feedline = ["-m", "feedline", "run", "--allow", grade, "--plan", str(plan)]
-    command = [*feedline, "--dry-run", "--seconds", f"{seconds:g}"]
-    command += ["--json", str(report), str(script)]
-    said = folder / "said"
-    pace.finish([sys.executable, *command], said, 6 * seconds + 300)
-    if not report.exists():
-        raise Failed(pace.reason(said.read_text(errors="replace"), 0))
-    found = json.loads(report.read_text())
+    found, command = pace.plan(script, folder / "its.plan", grade, seconds)
     applied = [fix["fix"] for fix in found["fixes"] if fix["applied"]]
     race.add(f"before, {words}", str(script))
     if applied:
-        race.add(f"after, {words}", *feedline, str(script))
+        race.add(f"after, {words}", *command)
     return {
         "words": words,
         "after": f"after, {words}" if applied else f"before, {words}",
