@@ -181,7 +181,7 @@ settings.register_profile(
 )
 
 
-@settings(settings.get_profile("tune"), max_examples=40, derandomize=True)
+@settings(settings.get_profile("tune"), max_examples=25, derandomize=True)
 @given(recipes())
 def test_every_edit_of_any_pipeline_keeps_the_elements(recipe):
     def cook():

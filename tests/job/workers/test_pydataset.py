@@ -71,7 +71,7 @@ def test_what_keras_makes_of_a_pydataset_is_read_as_the_same(shuffle):
     assert stage.random is shuffle
     edit = Edit("worker-processes", stage.number, {"workers": 2})
     after = fixes.apply(pipeline, [edit])
-    assert compare(pipeline, after) == Same(True, 24, 2, True)
+    assert compare(pipeline, after, seconds=60.0) == Same(True, 24, 2, True)
 
 
 def test_keras_goes_on_with_workers_of_its_own():
