@@ -2,6 +2,7 @@
 same order, without one interpreter's lock.
 
     ship.py        values through shared memory
+    fork.py        a copy of this process that no other thread is disturbed by
     process.py     a forked child that serves calls, and how it ends
     pool.py        several of them; in doubt the job's own process computes
     shape.py       what a Python function can be seen to use      (purity, refusal)

@@ -16,13 +16,13 @@ import sys
 import threading
 import time
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
 from feedline.job.store.errors import CannotFix
+from feedline.job.workers.fork import compute_alone, fork
 from feedline.job.workers.ship import Region
 
 REGION_BYTES = 256 * 2**20
@@ -94,8 +94,7 @@ class Child:
     """A process that runs `serve` over the other ends of so many channels."""
 
     def __init__(self, serve: Serve, lines: int, size: int = REGION_BYTES) -> None:
-        if not hasattr(os, "fork"):
-            raise CannotFix("this system cannot fork a process")
+        alone = compute_alone()
         self._owner = os.getpid()
         self._ended = False
         self._waiting = threading.Lock()
@@ -103,13 +102,11 @@ class Child:
             with contextlib.suppress(Exception):
                 stream.flush()
         # One at a time: a process forked meanwhile would hold the pipes open.
-        with _forking, warnings.catch_warnings():
-            # Python 3.12 warns of threads; see the package for what is done.
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with _forking:
             self.channels = [Channel(size) for _ in range(lines)]
-            self.pid = os.fork()
+            self.pid = fork()
             if self.pid == 0:
-                _live(serve, self.channels, self._owner)
+                _live(serve, self.channels, self._owner, alone)
             for channel in self.channels:
                 channel.theirs.close()
             _alive.add(self)
@@ -211,10 +208,13 @@ def answering(function: Callable[..., Any]) -> Serve:
     return serve
 
 
-def _live(serve: Serve, channels: Sequence[Channel], parent: int) -> None:
+def _live(
+    serve: Serve, channels: Sequence[Channel], parent: int, alone: Callable[[], Any]
+) -> None:
     """The whole life of the child; never returns."""
     status = 1
     try:
+        alone()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
