@@ -40,13 +40,13 @@ def compute_alone() -> Callable[[], Any]:
 def _forking() -> Callable[[], int]:
     import numba
 
-    process = ctypes.PyDLL(None)
     try:
+        process = ctypes.PyDLL(None)
         ready = _function(process, "PyOS_BeforeFork")
         copy = _function(process, "_Fork", ctypes.c_int)
         in_the_copy = _function(process, "PyOS_AfterFork_Child")
         in_the_original = _function(process, "PyOS_AfterFork_Parent")
-    except AttributeError as missing:
+    except (AttributeError, OSError, TypeError) as missing:
         raise CannotFix(
             f"this system cannot fork a process beside running threads ({missing})"
         ) from missing
