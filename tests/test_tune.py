@@ -111,6 +111,12 @@ def leaves(numbers):
         yield from leaves(each)
 
 
+def plain(element):
+    """One tensor, whose numbers can be put into a bag."""
+    kind = element[0] if isinstance(element, tuple) else None
+    return isinstance(kind, str) and kind != "sparse"
+
+
 def check(cook, edits, grade, expected):
     """False where the edits are refused. A dataset that nobody has read each time:
     the tuned one shares its shuffles."""
@@ -149,8 +155,8 @@ def one_by_one(cook) -> set[str]:
         return done
     endless = len(expected[0]) == MOST
     for edit, grade in pieces(fixes.proposals(looked_at(cook()), fixes.GRADES[:3])):
-        plain = grade == "exact" or isinstance(expected[0][0][0], str)
-        if grade == "numeric" or (grade == "reordered" and (endless or not plain)):
+        unclear = endless or not plain(expected[0][0])
+        if grade == "numeric" or (grade == "reordered" and unclear):
             continue
         if check(cook, (edit,), grade, expected):
             done.add(edit.fix)
@@ -181,7 +187,7 @@ settings.register_profile(
 )
 
 
-@settings(settings.get_profile("tune"), max_examples=25, derandomize=True)
+@settings(settings.get_profile("tune"), max_examples=40, derandomize=True)
 @given(recipes())
 def test_every_edit_of_any_pipeline_keeps_the_elements(recipe):
     def cook():
