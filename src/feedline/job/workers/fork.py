@@ -14,7 +14,8 @@ one thread there (`compute_alone`, found before, as to search may need a lock).
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -30,38 +31,46 @@ def fork() -> int:
 
 def compute_alone() -> Callable[[], Any]:
     """Made before the fork; to be called in the copy."""
-    from threadpoolctl import ThreadpoolController
+    with _or_refuse():
+        from threadpoolctl import ThreadpoolController
 
-    libraries = ThreadpoolController()
+        libraries = ThreadpoolController()
     return lambda: libraries.limit(limits=1)
 
 
 @cache
 def _forking() -> Callable[[], int]:
-    import numba
+    with _or_refuse():
+        import numba
 
-    try:
         process = ctypes.PyDLL(None)
         ready = _function(process, "PyOS_BeforeFork")
         copy = _function(process, "_Fork", ctypes.c_int)
         in_the_copy = _function(process, "PyOS_AfterFork_Child")
         in_the_original = _function(process, "PyOS_AfterFork_Parent")
-    except (AttributeError, OSError, TypeError) as missing:
-        raise CannotFix(
-            f"this system cannot fork a process beside running threads ({missing})"
-        ) from missing
 
-    @numba.njit(numba.int32())
-    def all_of_it() -> int:
-        ready()
-        pid = copy()
-        if pid == 0:
-            in_the_copy()
-        else:
-            in_the_original()
-        return int(pid)
+        @numba.njit(numba.int32())
+        def all_of_it() -> int:
+            ready()
+            pid = copy()
+            if pid == 0:
+                in_the_copy()
+            else:
+                in_the_original()
+            return int(pid)
 
     return all_of_it  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _or_refuse() -> Iterator[None]:
+    """Whatever is missing here, the job computes by itself."""
+    try:
+        yield
+    except Exception as error:
+        raise CannotFix(
+            f"this system cannot fork a process beside running threads: {error}"
+        ) from error
 
 
 def _function(process: Any, name: str, result: Any = None) -> Any:
