@@ -88,6 +88,7 @@ def test_an_option_of_ours_behind_the_script_is_the_scripts_and_that_is_said():
         ["--json", "no/such/folder/r.json"],
         ["--html", "no/such/folder/r.html"],
         ["--patch", "no/such/folder/p.diff"],
+        ["--plan", "no/such/folder/p.plan"],
     ],
     ids=" ".join,
 )

@@ -105,7 +105,7 @@ def run(
 
     grades(wanted)
     known = saved.load(plan.absolute()) if plan is not None and plan.exists() else None
-    place = None if plan is None else plan.absolute()
+    place = None if plan is None else _in_a_folder(plan)
 
     from feedline import session
 
@@ -146,14 +146,22 @@ def _save_patch(found: Sequence[Mapping[str, Any]], target: Path) -> None:
         )
 
 
-def _writable(path: Path, *, force: bool) -> Path:
-    from feedline.errors import FeedlineError, OutputExists
+def _in_a_folder(path: Path) -> Path:
+    """Before the script is run: it may run for days."""
+    from feedline.errors import FeedlineError
 
     target = path.absolute()
     if not target.parent.is_dir():
         raise FeedlineError(
             f"cannot write {path}: there is no directory {target.parent}"
         )
+    return target
+
+
+def _writable(path: Path, *, force: bool) -> Path:
+    from feedline.errors import OutputExists
+
+    target = _in_a_folder(path)
     if target.exists() and not force and target.stat().st_size:
         start = target.read_bytes()[:4]
         if start not in (b"--- ", b"diff"):
