@@ -5,6 +5,9 @@ one interpreter runs one thread of it at a time, however many there are. Worker
 processes have an interpreter each. The elements keep their order: exact. That the
 function gives the same result for the same element cannot be seen from outside;
 where its code shows that it keeps a state, the fix is refused.
+
+A worker process multiplies matrices with one thread. Where the system cannot fork a
+process beside running threads (before glibc 2.34 or musl 1.2.2) there are none.
 """
 
 from __future__ import annotations
