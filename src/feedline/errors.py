@@ -5,6 +5,7 @@
     ├── ScriptError               the script cannot be run at all
     ├── NoTrainingLoop            the script ran, nothing was trained; exit code 3
     ├── CannotRebuild             an altered pipeline cannot be made a dataset
+    ├── CannotPutBack             an experiment would leave something behind
     ├── CaptureError              a profiler capture cannot be read
     ├── ReportError               a saved report cannot be read
     ├── UnknownCause              `feedline explain` was given a wrong name
@@ -50,6 +51,11 @@ class NoTrainingLoop(FeedlineError):
     """The script ended and no training loop that lasts was seen."""
 
     exit_code = 3
+
+
+class CannotPutBack(FeedlineError):
+    """The training step changes something that nobody could put back, so no
+    experiment is made with it in the user's process."""
 
 
 class CannotRebuild(FeedlineError):

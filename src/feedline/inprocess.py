@@ -14,15 +14,28 @@ from typing import Any
 import tensorflow as tf
 
 from feedline import __version__, causes
-from feedline.errors import FeedlineError
+from feedline.errors import CannotPutBack, FeedlineError
 from feedline.job.job import Job
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.loops import CallLoop
 from feedline.job.pipeline import Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import restored, same_draws, variables_in
+from feedline.job.snapshot import (
+    random_states,
+    restored,
+    same_draws,
+    variables_in,
+    variables_of,
+)
 from feedline.job.source import here, where_of
+from feedline.job.step_state import (
+    check_pipeline,
+    check_python,
+    draws_by_itself,
+    traced_step,
+    variables_of_step,
+)
 from feedline.job.watch import Update, Watch
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
@@ -68,17 +81,15 @@ def bench(
     own: when it is over, every variable and every source of random numbers is as
     it was. A model that was not built yet is built, as its first step would."""
     pipeline = read(dataset)
+    check_pipeline(pipeline)
     copy = rebuild(pipeline, fresh=True) if pipeline.rereadable else dataset
     if model is None:
         with same_draws(), restored(None, variables_in(pipeline)):
             yield _reading(copy, clock, where)
         return
+    check_python(model)
     _build(model, dataset, copy)
-    with (
-        same_draws(),
-        restored(model, variables_in(pipeline)),
-        _own_function(model),
-    ):
+    with same_draws(), _own_function(model):
         loop = CallLoop("fit", where, clock, model.train_function)
         loop.model = model
         strategy = model.distribute_strategy
@@ -87,13 +98,35 @@ def bench(
         loop.steps_per_call = int(model.steps_per_execution)
         loop.eager = bool(model.run_eagerly)
         _reads(loop, copy, pipeline.cardinality)
-        first = clock.now()
-        try:
-            loop.call(loop.live.iterator if loop.live else None)
-        except (StopIteration, tf.errors.OutOfRangeError) as error:
-            raise ended(error) from None
-        loop.first_step_seconds = clock.now() - first
-        yield loop
+        touched = variables_in(pipeline)
+        touched += _touched(model, loop, [*variables_of(model), *touched])
+        with restored(model, touched):
+            first = clock.now()
+            try:
+                loop.call(loop.live.iterator if loop.live else None)
+            except (StopIteration, tf.errors.OutOfRangeError) as error:
+                raise ended(error) from None
+            loop.first_step_seconds = clock.now() - first
+            yield loop
+
+
+def _touched(model: Any, loop: CallLoop, known: list[Any]) -> list[Any]:
+    """The variables that the step touches besides those that are `known`: an
+    optimizer of the user's own, a generator. They exist from here on, with the values
+    that the first step would find. Raises where the step touches anything else."""
+    drawn = random_states()
+    if not loop.eager:
+        graph = traced_step(model.train_function, loop.live and loop.live.iterator)
+    elif loop.strategy is None:
+        step = tf.function(model.train_step, autograph=False)
+        graph = step.get_concrete_function(loop.source.element_spec).graph
+    else:
+        raise CannotPutBack("the step runs eagerly under a strategy")
+    if random_states() != drawn:
+        raise CannotPutBack("Python draws random numbers while the step is traced")
+    if loop.eager and draws_by_itself(graph):
+        raise CannotPutBack("the step draws random numbers that depend on those before")
+    return variables_of_step(graph, known)
 
 
 def _reads(loop: CallLoop, copy: Any, cardinality: int) -> None:
@@ -154,6 +187,8 @@ def check(model: Any, dataset: Any, name: str) -> None:
 def _build(model: Any, dataset: Any, copy: Any) -> None:
     """Variables must exist before they can be kept. Built symbolically: nothing is
     computed, so nothing is drawn that the first step would not draw."""
+    if not _has_call(model):
+        return  # a model with a `train_step` alone is built by its first step
     layers = model._flatten_layers()
     built = all(layer.built for layer in layers) and model.optimizer.built
     if built:
@@ -171,6 +206,13 @@ def _build(model: Any, dataset: Any, copy: Any) -> None:
         raise ended(StopIteration())
     with model.distribute_strategy.scope():
         model._symbolic_build(data_batch=batch)
+
+
+def _has_call(model: Any) -> bool:
+    """Keras' own models have one; a subclass may do all in its `train_step`."""
+    import keras
+
+    return type(model).call is not keras.Model.call
 
 
 def _update(model: Any) -> Update:

@@ -35,7 +35,6 @@ from feedline.job.pipeline import Pipeline, Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 from feedline.job.source import here, where_of
-from feedline.job.steps.source import keeps_state
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
 from feedline.measure.machine import memory
@@ -67,12 +66,6 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
     if getattr(dataset, "_feedline_tuned", False):
         return dataset
     try:
-        if model is not None and model.run_eagerly and keeps_state(model):
-            raise FeedlineError(
-                "the model runs eagerly and its step may keep or print something in "
-                "Python, so no experiment can be made with it. Give the dataset alone: "
-                "feedline.tune(dataset)"
-            )
         found = examine_and_cure(
             model, dataset, allowed, seconds, where=where_of(here(2))
         )

@@ -3,8 +3,10 @@ the states from which random numbers are drawn."""
 
 from __future__ import annotations
 
+import copy
 import math
 import random
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +15,8 @@ from feedline.job.pipeline import Pipeline
 
 
 def variables_of(model: Any) -> list[Any]:
-    """Weights, metrics, seed generators and the optimizer's own, each once."""
+    """Weights, metrics, seed generators and the optimizer's own, each once. What else
+    a step changes, `step_state.py` reads from the step."""
     found = [*model.variables, *(v for m in model.metrics for v in m.variables)]
     if getattr(model, "optimizer", None) is not None:
         found += list(model.optimizer.variables)
@@ -49,7 +52,7 @@ def restored(model: Any, also: Sequence[Any] = ()) -> Iterator[None]:
     """Whatever happens inside, the variables have their old values after it.
     Metrics that are made inside begin anew."""
     variables = variables_of(model) if model is not None else []
-    kept = [*variables, *also]
+    kept = list({id(each): each for each in (*variables, *also)}.values())
     before = [variable.numpy().copy() for variable in kept]
     try:
         yield
@@ -60,10 +63,22 @@ def restored(model: Any, also: Sequence[Any] = ()) -> Iterator[None]:
             variable.assign(value)
 
 
+def random_states() -> tuple[Any, ...]:
+    """From what Python, NumPy and TensorFlow draw next."""
+    import numpy as np
+    from tensorflow.python.eager import context
+
+    seeds = getattr(context.context(), "_rng", None)
+    numpy: Any = np.random.get_state(legacy=True)
+    numpy = (numpy[0], numpy[1].tobytes(), *numpy[2:])
+    return random.getstate(), numpy, seeds.getstate() if seeds is not None else None
+
+
 @contextmanager
 def same_draws() -> Iterator[None]:
     """Whatever is drawn inside, what is drawn after it is as without it: by
-    Python, by NumPy, and by TensorFlow's operations that have no seed."""
+    Python, by NumPy, by TensorFlow's operations that have no seed, and by Keras,
+    which numbers its layers and keeps a generator for the whole process."""
     import numpy as np
     from tensorflow.python.eager import context
     from tensorflow.python.ops import stateful_random_ops
@@ -73,12 +88,46 @@ def same_draws() -> Iterator[None]:
     python, numpy = random.getstate(), np.random.get_state()
     drawn = seeds.getstate() if seeds is not None else None
     state = generator.state.numpy() if generator is not None else None
+    with _keras_globals():
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)
+            if seeds is not None and drawn is not None:
+                seeds.setstate(drawn)
+            if generator is not None:
+                generator.state.assign(state)
+
+
+@contextmanager
+def _keras_globals() -> Iterator[None]:
+    """What Keras keeps for the whole process, put back: a generator that was made
+    inside is forgotten, so that the script's own step makes it again, by the same
+    draw."""
+    tracker = _tracker()
+    if tracker is None:
+        yield
+        return
+    before = {name: _copied(value) for name, value in vars(tracker).items()}
+    generator = before.get("global_seed_generator")
+    state = generator.state.numpy() if generator is not None else None
     try:
         yield
     finally:
-        random.setstate(python)
-        np.random.set_state(numpy)
-        if seeds is not None and drawn is not None:
-            seeds.setstate(drawn)
+        for name in vars(tracker).keys() - before.keys():
+            delattr(tracker, name)
+        for name, value in before.items():
+            setattr(tracker, name, value)
         if generator is not None:
             generator.state.assign(state)
+
+
+def _tracker() -> Any:
+    module = sys.modules.get("keras.src.backend.common.global_state")
+    return getattr(module, "GLOBAL_STATE_TRACKER", None)
+
+
+def _copied(value: Any) -> Any:
+    """Counters and stacks are changed in place."""
+    return copy.copy(value) if isinstance(value, dict | list | set) else value

@@ -15,60 +15,69 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-from tensorflow.python.framework import op_def_registry
-
+from feedline.job.effects import (
+    PYTHON,
+    Effect,
+    effect_of,
+    is_draw,
+    op_counts,
+    operations,
+)
 from feedline.job.pipeline import Function, Where
 from feedline.job.source import is_library, line_of
 
-_PYTHON = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
-_RANDOM = re.compile(
-    r"^(Random(Crop|Gamma|Poisson|PoissonV2|Shuffle|StandardNormal|Uniform|UniformInt)"
-    r"|(Parameterized)?TruncatedNormal|Multinomial|NonDeterministicInts"
-    r"|RngReadAndSkip|SampleDistortedBoundingBox(V2)?|\w*CandidateSampler"
-    r"|Stateful(Uniform|StandardNormal|TruncatedNormal|RandomBinomial)\w*"
-    r"|(Shuffle|ShuffleAndRepeat|Random|GlobalShuffle)Dataset(V\d)?)$"
-)
 _STATELESS_RANDOM = re.compile(
     r"^Stateless(Random(?!Get)|TruncatedNormal|ParameterizedTruncatedNormal"
     r"|Multinomial|Shuffle|SampleDistorted)"
 )
 _GENERATOR_STATE = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}
 
-# TensorFlow marks these as stateful so that they are neither pruned nor moved;
-# they hold nothing that would make a second call differ from the first.
-_HARMLESS = re.compile(
-    r"^(Stateful)?PartitionedCall$|^(If|While|Case|Assert|CheckNumerics(V2)?)$"
-    r"|^(LookupTable(Find|Size|Export)(V2)?|HashTable(V2)?|AnonymousHashTable)$"
-    r"|^(StatelessRandomGetAlg|Dummy\w+|Empty|GuaranteeConst|DeviceIndex"
-    r"|VarHandleOp|VarIsInitializedOp|VariableShape)$|Dataset(V\d)?$"
-)
-
 
 def describe(traced: Any, func: Any = None) -> Function:
     """`traced` is TensorFlow's wrapper; `func` the user's callable in it, where
     the wrapper holds something of TensorFlow's around it."""
     func = unwrapped(traced._func if func is None else func)
-    ops = op_counts(traced)
-    drawn = any(_RANDOM.match(op) for op in ops)
+    ops = op_counts(getattr(traced.function, "graph", None))
+    drawn = any(map(is_draw, ops))
     generated = any(_STATELESS_RANDOM.match(op) for op in ops) and bool(
         _GENERATOR_STATE & ops.keys()
     )
-    pure = not (_PYTHON & ops.keys()) or _is_pure(traced)
-    seen = ops.keys() - _PYTHON if pure else ops.keys()
+    random = drawn or generated
+    python = bool(PYTHON & ops.keys())
+    pure = not python or _is_pure(traced)
     return Function(
         name=name_of(func),
         where=where_of(func),
         ops=ops,
-        random=drawn or generated,
+        random=random,
         seeded=generated or (drawn and _has_seed(traced)),
-        stateful=any(map(_is_stateful, seen)) or _captures_dataset(traced),
-        python=bool(_PYTHON & ops.keys()),
+        stateful=any(_is_stateful(op, pure) for op in ops) or _captures_dataset(traced),
+        python=python,
         pure=pure,
+        reads=any(effect_of(op) is Effect.READS for op in ops),
+        outside=tuple(sorted(op for op in ops if _is_seen(op, random))),
     )
+
+
+def _is_seen(op: str, random: bool) -> bool:
+    """Would others see it done once more or once less? A generator's own state is
+    what `random` stands for."""
+    effect = effect_of(op)
+    return effect is Effect.OUTSIDE or (
+        effect is Effect.WRITES and not is_draw(op) and not random
+    )
+
+
+def _is_stateful(op: str, pure: bool) -> bool:
+    """Does a second call depend on the first? Tables count as fixed here."""
+    effect = effect_of(op)
+    if effect is Effect.PYTHON:
+        return op in PYTHON and not pure
+    if effect is Effect.READS:
+        return not op.startswith("LookupTable")
+    return effect in (Effect.DRAWS, Effect.WRITES, Effect.ITERATES, Effect.OUTSIDE)
 
 
 def _is_pure(traced: Any) -> bool:
@@ -78,8 +87,8 @@ def _is_pure(traced: Any) -> bool:
     from feedline.job.workers.function import undecorated
     from feedline.job.workers.shape import purity
 
-    for op in _operations(traced.function.graph):
-        if op.type not in _PYTHON:
+    for op in operations(traced.function.graph):
+        if op.type not in PYTHON:
             continue
         registered = script_ops._py_funcs.get(op.get_attr("token").decode())
         inner = getattr(registered, "_func", registered)
@@ -91,9 +100,8 @@ def _is_pure(traced: Any) -> bool:
 def _has_seed(traced: Any) -> bool:
     """Is a seed set for anything that is drawn? Without one both are 0."""
     return any(
-        _RANDOM.match(op.type)
-        and any(_attribute(op, name) for name in ("seed", "seed2"))
-        for op in _operations(getattr(traced.function, "graph", None))
+        is_draw(op.type) and any(_attribute(op, name) for name in ("seed", "seed2"))
+        for op in operations(getattr(traced.function, "graph", None))
     )
 
 
@@ -104,43 +112,16 @@ def _attribute(op: Any, name: str) -> Any:
         return "Seed" not in op.type
 
 
-def op_counts(traced: Any) -> Counter[str]:
-    """Operations by type, those of nested functions included, inputs left out."""
-    graph = getattr(traced.function, "graph", None)
-    counts = Counter(op.type for op in _operations(graph))
-    del counts["Placeholder"]
-    return counts
-
-
-def _operations(graph: Any) -> Iterator[Any]:
-    if graph is None:  # a function of TensorFlow 1's kind
-        return
-    yield from graph.get_operations()
-    for nested in graph._functions.values():
-        inner = getattr(nested, "cached_graph", None) or nested.graph
-        yield from inner.get_operations()
-
-
 def draws(graph: Any) -> bool:
     """Does it draw by operations whose numbers depend on how they are run, or call
     Python?"""
-    return any(
-        _RANDOM.match(op.type) or op.type in _PYTHON for op in _operations(graph)
-    )
+    return any(is_draw(op.type) or op.type in PYTHON for op in operations(graph))
 
 
 def _captures_dataset(traced: Any) -> bool:
     """A dataset from outside: what it does cannot be seen from here."""
     captured = getattr(traced.function, "captured_inputs", ())
     return any(tensor.dtype.name == "variant" for tensor in captured)
-
-
-@functools.cache
-def _is_stateful(op: str) -> bool:
-    definition = op_def_registry.get(op)
-    if definition is None or _HARMLESS.search(op):
-        return bool(_RANDOM.match(op))
-    return bool(definition.is_stateful)
 
 
 def unwrapped(func: Any) -> Any:

@@ -14,6 +14,8 @@ def generator_of(found: Found) -> Any:
 
 def adapter_of(found: Found) -> Any:
     """What Keras puts between `fit` and a `PyDataset`, None for anything else."""
+    if found.op != "from_generator":
+        return None
     owner = getattr(generator_of(found), "__self__", None)
     return owner if type(owner).__name__ == "PyDatasetAdapter" else None
 
