@@ -37,7 +37,8 @@ class Training:
 class Applied:
     """`steps` and `seconds` are those of all fits with edits that are over."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
+        self.say = say
         self.steps = 0
         self.seconds = 0.0
         self.replaces = False  # is any dataset read in another's place?
@@ -58,8 +59,13 @@ class Applied:
             return
         undo: Callable[[], None] = lambda: None  # noqa: E731
         steps = step_edits(edits)
+        if loop.callbacks:  # they would hear of fewer batches
+            steps = tuple(each for each in steps if each.fix != "steps-per-execution")
         if steps:
-            target = Target(loop.model, epochs, read(loop.source).numbered())
+            pipeline = read(loop.source).numbered()
+            target = Target(
+                loop.model, epochs, pipeline, replaced=self._train_function_replaced
+            )
             undo = install(target, steps)
         if any(fixes.all()[edit.fix].apply is not None for edit in edits):
             self.swap(loop, epochs, edits)
@@ -76,6 +82,12 @@ class Applied:
             next(iter(distributed))
         epochs._distributed_dataset = distributed
         loop.dataset = distributed
+
+    def _train_function_replaced(self) -> None:
+        self.say(
+            "the script has made the model's train function anew; its steps are "
+            "launched one by one from here on"
+        )
 
     def fit_is_over(self, loop: Any) -> None:
         training = self._training.pop(id(loop), None)

@@ -21,6 +21,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.plan import Outcome, Plan, search
 from feedline.fixes.target import Target
 from feedline.fixes.untried import untried
+from feedline.job import owners
 from feedline.job.job import Job
 from feedline.job.let_go import without_waiting
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
@@ -51,6 +52,8 @@ class Cure:
     allowed: tuple[Grade, ...]
     say: Callable[[str], None] = lambda _: None
     used: frozenset[int] = frozenset()
+    reached: frozenset[int] = frozenset()
+    """Stages with a state that the script can read in another way: see owners.py."""
     _steps: dict[tuple[Edit, ...], tuple[Any, int]] = field(default_factory=dict)
 
     def search(self, job: Job, measured: Measurement) -> Experiment[Cured]:
@@ -166,6 +169,9 @@ class Cure:
     ) -> tuple[Grade, str]:
         """The grade that was found, and why it may not be used, if so."""
         grade: Grade = promised
+        after = fixes.apply(self.pipeline, _pipeline_edits(edits))
+        for stage in owners.lost(self.pipeline, after, self.reached):
+            return grade, f"the script can read {stage.label()} in another way"
         if _pipeline_edits(edits) != _pipeline_edits(kept):
             found = self._proof(edits)
             if not found.equal:
@@ -327,7 +333,7 @@ def install(target: Target, edits: tuple[Edit, ...]) -> Callable[[], None]:
             fix = fixes.all()[edit.fix]
             if fix.install is not None:
                 undo.append(fix.install(target, edit))
-        model.train_function = target.train_function()
+        made = model.train_function = target.train_function()
     except BaseException:
         _take_out(undo)
         model.train_function = before
@@ -335,7 +341,8 @@ def install(target: Target, edits: tuple[Edit, ...]) -> Callable[[], None]:
 
     def remove() -> None:
         _take_out(undo)
-        model.train_function = before
+        if model.train_function is made:  # else the script has put its own there
+            model.train_function = before
 
     return remove
 

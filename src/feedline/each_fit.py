@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from feedline.fixes.steps_per_execution import launched, whole
+from feedline.fixes.steps_per_execution import fitting, launched
 from feedline.job.fits import hear_batches
+from feedline.job.launches import guarded
 
 log = logging.getLogger(__name__)
 
@@ -29,19 +30,16 @@ def in_each_fit(model: Any, most: int) -> None:
     single = model.train_function
     made: dict[int, Callable[[Any], Any]] = {}
 
-    def fitting(epochs: Any) -> int:
-        own = model.train_function is single and model.steps_per_execution == 1
-        return whole(most, epochs.steps_per_epoch) if own else 1
-
     def told(epochs: Any) -> None:
-        steps = fitting(epochs)
+        own = model.train_function is single and model.steps_per_execution == 1
+        steps = fitting(most, epochs) if own else 1
         if steps == 1:
             return
         if steps not in made:
             model.make_train_function(force=True)
             made[steps] = launched(model, steps, model.train_function)
         model.train_function = made[steps]
-        epochs.steps_per_execution = steps
+        guarded(model, epochs, steps, lambda: None)
 
     @functools.wraps(fit)
     def launching(*args: Any, **kwargs: Any) -> Any:
@@ -57,6 +55,8 @@ def in_each_fit(model: Any, most: int) -> None:
         finally:
             if model.train_function in made.values():
                 model.train_function = single
+            while hasattr(model.train_function, "_feedline_original"):
+                model.train_function = model.train_function._feedline_original
 
     launching._feedline_original = fit  # type: ignore[attr-defined]
     model.fit = launching

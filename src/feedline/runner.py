@@ -53,7 +53,7 @@ class Runner(Examination):
         self.allowed = grades(order["allow"])
         self.given = SavedPlan.from_dict(order["plan"]) if order["plan"] else None
         self.made: SavedPlan | None = None
-        self.applied = Applied()
+        self.applied = Applied(self.say)
         self.measuring_s = 0.0
         self._plans: dict[str, tuple[Edit, ...]] = {}
         self._refused = False
@@ -182,6 +182,7 @@ class Runner(Examination):
             )
 
     def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
+        from feedline.job.owners import reachable
         from feedline.job.snapshot import nbytes, variables_of
         from feedline.measure.machine import memory
         from feedline.stand_ins import shared
@@ -203,6 +204,7 @@ class Runner(Examination):
             facts=facts,
             used=stages_in_use(pipeline, list(self.watch.read_already))
             | shared(pipeline),
+            reached=reachable(pipeline),
             lines=self.watch.tables,
             say=self.say,
         )

@@ -2,9 +2,11 @@
 
 A tuned dataset may have shuffles of its own, and they go on from pass to pass as the
 script's would have. So there is one for each dataset of the script's, however often it
-is read, and a dataset that the script made from such a one (`ds.take(3)`) is read from
-its stand-in. What two datasets of the script's share without one being made from the
-other is not made again at all: `shared` says which stages these are.
+is read, and so it is for every stage below it whose state moved into the copy: a
+dataset that the script makes from any of them (`ds.take(3)`, `base.batch(64)`), before
+or later, is read from what stands in for it. What two datasets of the script's share
+without one being made from the other is not made again at all: `shared` says which
+stages these are.
 """
 
 from __future__ import annotations
@@ -15,33 +17,63 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline import fixes
 from feedline.errors import FeedlineError
-from feedline.fixes.fix import Edit
+from feedline.fixes.fix import CannotFix, Edit
+from feedline.job import owners
 from feedline.job.datasets.table import OPS
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
-from feedline.tuning import tuned_dataset
 
 _MARK = "_feedline_instead"  # lives and goes with the script's own dataset
 
 
 def instead_of(dataset: Any) -> Any | None:
     """What is read in its place, if anything is."""
-    if _MARK not in dataset.__dict__:
-        put(dataset, _derived(dataset))
-    return getattr(dataset, _MARK)
+    known = dataset.__dict__.get(_MARK)
+    if known is None or known.looked < _Instead.made:
+        known = known if known and known.dataset is not None else None
+        put(dataset, known.dataset if known else _derived(dataset))
+    return getattr(dataset, _MARK).dataset
+
+
+class _Instead:
+    """`looked`: how many stand-ins there were when nothing was found."""
+
+    made = 0
+
+    def __init__(self, dataset: Any | None) -> None:
+        self.dataset = dataset
+        self.looked = _Instead.made
 
 
 def put(dataset: Any, instead: Any | None) -> None:
-    setattr(dataset, _MARK, instead)
+    if instead is not None:
+        _Instead.made += 1
+    setattr(dataset, _MARK, _Instead(instead))
 
 
 def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
     """What is read in its place from now on."""
     known = instead_of(dataset)
     if known is None:
-        known = tuned_dataset(dataset, edits)
+        before = read(dataset).numbered()
+        after = fixes.apply(before, edits)
+        for stage in owners.lost(before, after, owners.reachable(before)):
+            raise CannotFix(
+                f"the script can read {stage.label()} at {stage.where} in another way, "
+                "and its state would have two owners"
+            )
+        parts: dict[int, Any] = {}
+        known = rebuild(after, parts=parts)
+        known._feedline_tuned = True
+        same = owners.same_at(before, after)
+        for stage in before.stages():
+            made = parts[id(same[stage.number])] if stage.number in same else None
+            old = stage.handle.dataset
+            if made is not None and made is not old and owners.has_state(stage):
+                put(old, made)
         put(dataset, known)
     return known
 
@@ -65,9 +97,9 @@ def _derived(dataset: Any) -> Any | None:
 
 
 def _outermost(stage: Stage) -> Iterator[tuple[Stage, Any]]:
-    instead = getattr(stage.handle.dataset, _MARK, None)
-    if instead is not None:
-        yield stage, instead
+    known = stage.handle.dataset.__dict__.get(_MARK)
+    if known is not None and known.dataset is not None:
+        yield stage, known.dataset
         return
     for upstream in stage.inputs:
         yield from _outermost(upstream)

@@ -31,6 +31,7 @@ from feedline.job.job import Job
 from feedline.job.let_go import look, unseen, without_waiting
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, Run, drive
 from feedline.job.loops import CallLoop
+from feedline.job.owners import reachable
 from feedline.job.pipeline import Pipeline, Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
@@ -66,8 +67,12 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
     if getattr(dataset, "_feedline_tuned", False):
         return dataset
     try:
+        # Nobody would see to it that what else is read through these stages later
+        # is read from the tuned dataset.
+        used = reachable(read(dataset).numbered())
+        where = where_of(here(2))
         found = examine_and_cure(
-            model, dataset, allowed, seconds, where=where_of(here(2))
+            model, dataset, allowed, seconds, where=where, used=used
         )
         tuned = tuned_dataset(dataset, found.cured.edits)
         edits = step_edits(found.cured.edits)
@@ -99,11 +104,12 @@ def examine_and_cure(
     where: Where | None = None,
     facts: Callable[[CallLoop], None] = lambda _: None,
     used: frozenset[int] = frozenset(),
+    reached: frozenset[int] = frozenset(),
     lines: Mapping[Any, Where | None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Tuning:
     """`facts` may tell the copied loop what is known of the job's own; `lines` made
-    its embedding layers."""
+    its embedding layers; `used` and `reached` are stages of the pipeline by number."""
     clock = SystemClock()
     pipeline = read(dataset)
     if not pipeline.rereadable:
@@ -116,7 +122,13 @@ def examine_and_cure(
         facts(loop)
         seconds = _budget(loop, seconds)
         cure = Cure(
-            loop, clock, (1 - _EXAMINING) * seconds, allowed, say=say, used=used
+            loop,
+            clock,
+            (1 - _EXAMINING) * seconds,
+            allowed,
+            say=say,
+            used=used,
+            reached=reached,
         )
 
         def experiment() -> Experiment[tuple[Job, Measurement, Cured]]:

@@ -26,7 +26,7 @@ from typing import Any
 from feedline.causes.look import batch_callbacks, starting, tried
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
-from feedline.job.job import Job
+from feedline.job.launches import guarded
 from feedline.job.pipeline import Stage
 
 KIND: Kind = "step"
@@ -51,7 +51,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     share = _share(case)
     step_ms = case.measured.step.ceiling.value * share
-    steps = _steps(job, _most(case, share))
+    steps = _steps(case, _most(case, share))
     if share < 1 < steps:
         yield Proposal(
             Edit("steps-per-execution", None, {"steps": steps}),
@@ -91,22 +91,32 @@ def _may_see_the_step(stage: Stage) -> bool:
 def install(target: Target, edit: Edit) -> Undo:
     steps = min(int(edit.args["steps"]), _MOST)
     if target.epochs is not None:
-        steps = whole(steps, target.epochs.steps_per_epoch)
+        steps = fitting(steps, target.epochs)
     if steps <= 1:
         return all_of([])
     target.around.append(partial(launched, target.model, steps))
     if target.epochs is None:
         return all_of([])
-    return target.set(target.epochs, steps_per_execution=steps)
+    return guarded(target.model, target.epochs, steps, target.replaced)
 
 
-def _steps(job: Job, most: int) -> int:
-    """As even launches as there can be, where the data end the epoch."""
-    epoch = job.steps_per_epoch
+def fitting(most: int, epochs: Any) -> int:
+    """So many steps in a launch of this fit; 1 where Keras does not know beforehand
+    how many an epoch has."""
+    if epochs.num_batches is None or epochs.steps_per_execution != 1:
+        return 1
+    return whole(most, epochs.steps_per_epoch)
+
+
+def _steps(case: Case, most: int) -> int:
+    """As even launches as there can be, where the data end the epoch. Where nobody
+    knows beforehand how many steps that are, 1: Keras makes a step without data at
+    the end of such an epoch, and several in a launch do not."""
+    job, epoch = case.job, case.pipeline.cardinality
     if not job.restarts:
-        return whole(most, epoch)
-    if epoch is None:
-        return most
+        return whole(most, job.steps_per_epoch)
+    if epoch <= 0:
+        return 1
     return math.ceil(epoch / math.ceil(epoch / most))
 
 

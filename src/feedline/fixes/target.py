@@ -25,6 +25,8 @@ class Target:
     pipeline: Pipeline | None = None
     around: list[Callable[[Any], Any]] = field(default_factory=list)
     made: list[Undo] = field(default_factory=list)
+    replaced: Callable[[], None] = lambda: None
+    """Told when the script has put another train function in the place of ours."""
 
     def for_training(self, **values: Any) -> None:
         """Set attributes of the model while its train function is made, so that they

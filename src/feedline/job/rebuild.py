@@ -35,8 +35,11 @@ from feedline.job.pipeline import Pipeline, Stage
 from feedline.job.read import inputs_first
 
 
-def rebuild(pipeline: Pipeline, *, fresh: bool = False) -> Any:
-    """The dataset that `pipeline` describes.
+def rebuild(
+    pipeline: Pipeline, *, fresh: bool = False, parts: dict[int, Any] | None = None
+) -> Any:
+    """The dataset that `pipeline` describes. `parts` is told the dataset of every
+    stage, by the stage's identity.
 
     With `fresh`, nothing that iterators share is shared with the job: caches,
     shuffles and random sources are made again and start as they started, and
@@ -49,6 +52,8 @@ def rebuild(pipeline: Pipeline, *, fresh: bool = False) -> Any:
         for stage in inputs_first(pipeline.root, lambda stage: stage.inputs):
             inputs = [made[id(one)] for one in stage.inputs]
             made[id(stage)] = maker.stage(stage, inputs)
+        if parts is not None:
+            parts.update(made)
         dataset = made[id(pipeline.root)]
         now = to_dict(dataset.options())
         altered = {k: v for k, v in pipeline.options.items() if now.get(k) != v}
