@@ -22,6 +22,7 @@ from feedline.job.pipeline import Where
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 from feedline.job.snapshot import (
+    make_global_generator,
     random_states,
     restored,
     same_draws,
@@ -114,6 +115,7 @@ def _touched(model: Any, loop: CallLoop, known: list[Any]) -> list[Any]:
     """The variables that the step touches besides those that are `known`: an
     optimizer of the user's own, a generator. They exist from here on, with the values
     that the first step would find. Raises where the step touches anything else."""
+    make_global_generator()
     drawn = random_states()
     if not loop.eager:
         graph = traced_step(model.train_function, loop.live and loop.live.iterator)

@@ -4,11 +4,12 @@ the states from which random numbers are drawn."""
 from __future__ import annotations
 
 import copy
+import importlib
 import math
 import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from feedline.job.pipeline import Pipeline
@@ -121,6 +122,14 @@ def _keras_globals() -> Iterator[None]:
             setattr(tracker, name, value)
         if generator is not None:
             generator.state.assign(state)
+
+
+def make_global_generator() -> None:
+    """The generator that Keras makes, by a draw of Python's, when it is first needed.
+    Inside of `same_draws`, which forgets it."""
+    with suppress(ImportError, AttributeError):
+        module = importlib.import_module("keras.src.random.seed_generator")
+        module.global_seed_generator()
 
 
 def _tracker() -> Any:
