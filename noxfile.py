@@ -11,4 +11,6 @@ nox.options.sessions = []
 def oldest(session: nox.Session) -> None:
     """TensorFlow 2.16, with whichever of these Pythons is installed."""
     session.install("-e", ".[test]", "tensorflow-cpu==2.16.*")
-    session.run("pytest", *session.posargs, env={"TF_CPP_MIN_LOG_LEVEL": "2"})
+    session.run(
+        "pytest", "-m", "not slow", *session.posargs, env={"TF_CPP_MIN_LOG_LEVEL": "2"}
+    )

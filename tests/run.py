@@ -3,10 +3,9 @@
     python tests/run.py [PYTEST ARGS]
 
 Lint, format, strict types, the import rule and the documentation come first:
-they take seconds. Then come the tests, two at a time, and last those that measure,
-one by one. Without arguments the slow tier is left out: every planted job, every
-example and every kind of loop, measured to the end. `tests/run.py -m slow` runs
-that, one by one.
+they take seconds. Then come the tests, two at a time, without the slow tier: every
+planted job, every example and every kind of loop, measured to the end, and whatever
+else measures. `tests/run.py -m slow` runs that, one by one.
 """
 
 from __future__ import annotations
@@ -18,23 +17,22 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DEFAULT = {
-    "tests": ["-n", "2", "--dist", "loadfile", "-m", "not slow and not alone"],
-    "tests that measure": ["-m", "alone and not slow"],
-}
+DEFAULT = ["-n", "2", "--dist", "loadfile", "-m", "not slow"]
 
 
 def checks(pytest_args: list[str], site: str) -> list[tuple[str, list[str]]]:
     python = [sys.executable, "-m"]
     bin_dir = Path(sys.executable).parent
-    tests = {"tests": pytest_args} if pytest_args else DEFAULT
+    # Whoever chooses a tier may choose the slow one, which has the machine to itself.
+    chosen = any(argument.startswith("-m") for argument in pytest_args)
+    tests = [*([] if chosen else DEFAULT), *pytest_args]
     return [
         ("lint", [*python, "ruff", "check", "."]),
         ("format", [*python, "ruff", "format", "--check", "."]),
         ("types", [*python, "mypy"]),
         ("imports", [str(bin_dir / "lint-imports")]),
         ("docs", [*python, "mkdocs", "build", "--strict", "--quiet", "-d", site]),
-        *((name, [*python, "pytest", *args]) for name, args in tests.items()),
+        ("tests", [*python, "pytest", *tests]),
     ]
 
 

@@ -12,15 +12,18 @@ import os
 import random
 import signal
 import time
-from contextlib import closing
 
 import pytest
 
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan, save
-from tests.place import Place
+from tests.place import LIMIT, Place
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.tensorflow,
+    pytest.mark.slow,
+    pytest.mark.timeout(3600),
+]
 
 JOB = """\
 import hashlib
@@ -43,10 +46,15 @@ model = keras.Sequential([
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile("adam", loss)
 
+HELD = int(os.environ.get("HELD_AT", "-1"))  # by then it is to be interrupted
+
 class Slowly(keras.callbacks.Callback):
+    steps = 0
+
     def on_train_batch_end(self, batch, logs=None):
+        self.steps += 1
         print("step", flush=True)
-        time.sleep(SLEEP)
+        time.sleep(1000 if self.steps == HELD else SLEEP)
 
 model.fit(ds, epochs=3, callbacks=[Slowly()], verbose=0)
 weights = b"".join(w.tobytes() for w in model.get_weights())
@@ -60,11 +68,9 @@ print("mark", fingerprint(read(ds).numbered()))
 STEPS = 60
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _store(tmp_path, monkeypatch):
     monkeypatch.setenv("FEEDLINE_CACHE", str(tmp_path / "store"))
-    with closing(Place(tmp_path)) as place:
-        yield place
 
 
 def last(text: str) -> str:
@@ -88,8 +94,11 @@ COMMAND = ("-m", "feedline", "run", "--seconds", "5", "--plan", "p.json", "train
 
 
 def interrupted(place: Place, how: signal.Signals, after: int) -> int | None:
-    """Start the run and end it after so many steps; the exit code."""
-    process = place.start(*COMMAND)
+    """Start the run and end it after so many steps, wherever it is by then; the exit
+    code. It does not go on for long: it must not be over before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELD_AT", str(after + 8))
+        process = place.start(*COMMAND)
     assert process.stdout is not None
     for _ in range(after):
         if not process.stdout.readline():
@@ -98,7 +107,7 @@ def interrupted(place: Place, how: signal.Signals, after: int) -> int | None:
         process.send_signal(how)
     else:  # as a terminal does, or the system when memory is short
         os.killpg(process.pid, how)
-    process.communicate(timeout=120)
+    process.communicate(timeout=LIMIT)
     return process.returncode
 
 
@@ -134,8 +143,6 @@ def test_a_run_that_is_ended_again_and_again_leaves_the_next_one_sound(place, ex
     check(place, expected)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("how", HOWS, ids=lambda how: how.name)
 def test_at_any_moment(place, expected, how):
     rng = random.Random(how.value)
@@ -144,8 +151,6 @@ def test_at_any_moment(place, expected, how):
     check(place, expected)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("how", HOWS, ids=lambda how: how.name)
 def test_by_the_clock(place, expected, how):
     """Also while TensorFlow is imported, or while the store is checked."""
@@ -155,11 +160,10 @@ def test_by_the_clock(place, expected, how):
         time.sleep(rng.uniform(0.1, 15.0))
         if process.poll() is None:
             os.killpg(process.pid, how)
-        process.communicate(timeout=120)
+        process.communicate(timeout=LIMIT)
     check(place, expected)
 
 
-@pytest.mark.slow
 def test_while_it_measures(place, expected):
     """Ctrl-C in the middle of the experiments."""
     long = JOB.replace("epochs=3", "epochs=500")
@@ -170,7 +174,7 @@ def test_while_it_measures(place, expected):
         if "taking the pipeline apart" in line or "trying" in line:
             break
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=120)
+    process.communicate(timeout=LIMIT)
     assert process.returncode != 0
     place.write("SLEEP = 0.02\n", JOB)
     check(place, expected)
@@ -182,7 +186,6 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bytes_left", [8_000, 40_000, 300_000])
 def test_a_disk_that_is_full_costs_the_entry_only(place, expected, bytes_left):
     """The system lets no file grow further: every write after that fails. All
@@ -197,7 +200,6 @@ def test_a_disk_that_is_full_costs_the_entry_only(place, expected, bytes_left):
     check(place, expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "manifest"])
 def test_a_damaged_entry_is_never_read(place, expected, damage):
     check(place, expected)
@@ -212,7 +214,7 @@ def test_a_damaged_entry_is_never_read(place, expected, damage):
     elif damage == "empty":
         data.write_bytes(b"")
     else:
-        (data.parent / "manifest.json").write_text("{}")
+        (data.parent / "manifest.json").write_text("{}", "utf-8")
     done = place.run(*COMMAND)
     assert done.returncode == 0, done.stderr
     assert last(done.stdout) == expected

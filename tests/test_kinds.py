@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 
 from feedline.report.json import load
@@ -21,12 +19,6 @@ KINDS["zip"] = (
     STEP,
     "for (x, y), (u, v) in zip(ds, ds):  #: loop\n    step(x, y)\n",
 )
-
-
-@pytest.fixture
-def place(tmp_path):
-    with closing(Place(tmp_path)) as place:
-        yield place
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -49,6 +41,6 @@ def test_it_is_measured(place, name):
 
 
 def where(place: Place, mark: str) -> str:
-    lines = place.script.read_text().splitlines()
+    lines = place.script.read_text("utf-8").splitlines()
     marked = [n for n, line in enumerate(lines, 1) if line.endswith(f"#: {mark}")]
     return f"train.py:{marked[0]}"

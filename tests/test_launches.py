@@ -11,10 +11,8 @@ import feedline
 from feedline.cure import install
 from feedline.each_fit import in_each_fit
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.fixes.saved import SavedPlan
-from feedline.fixes.saved import save as save_plan
 from feedline.fixes.target import Target
-from tests.scripts import HEAD, MODEL, run
+from tests.scripts import LIGHT, MODEL, planned, run
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -46,7 +44,11 @@ SCRIPT = """\
 """
 
 
-def test_every_way_to_call_fit(place):
+@pytest.mark.parametrize(
+    "kind", ["endless", pytest.param("finite", marks=pytest.mark.slow)]
+)
+def test_every_way_to_call_fit(place, kind):
+    """By a plan for the data that end, or for those that do not."""
     cases = f"CASES = {[CASES[name] for name in IN_A_SCRIPT]!r}\n"
     marks = """\
     from feedline.fixes.plan import fingerprint
@@ -54,14 +56,13 @@ def test_every_way_to_call_fit(place):
     for data in (read(), read().repeat()):
         print(fingerprint(understood(data).numbered()))
     """
-    place.write(HEAD, MODEL, cases, SCRIPT, marks)
+    place.write(LIGHT, MODEL, cases, SCRIPT, marks)
     *lines, finite, endless = place.python().stdout.splitlines(keepends=True)
     expected = "".join(lines)
-    place.write(HEAD, MODEL, cases, SCRIPT)
-    for mark in (finite.strip(), endless.strip()):
-        edit = Edit("steps-per-execution", None, {"steps": 8})
-        save_plan(SavedPlan("", mark, (edit,), None), place.root / "p.json")
-        assert run(place, "--plan", "p.json").stdout == expected
+    place.write(LIGHT, MODEL, cases, SCRIPT)
+    mark = (finite if kind == "finite" else endless).strip()
+    planned(place, mark, Edit("steps-per-execution", None, {"steps": 8}))
+    assert run(place, "--plan", "p.json").stdout == expected
 
 
 def made() -> keras.Model:

@@ -1,6 +1,6 @@
 """`feedline run`: the script's own results and its own end, whatever happens.
 
-Whether a fix is found does not matter here, so these need no machine to themselves.
+Whether a fix is found does not matter here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,22 @@ import sys
 
 import pytest
 
-from tests.scripts import FIT, HEAD, MODEL, PLAIN, rehearsed, run, said, same_as_python
+from feedline.fixes.fix import Edit
+from tests.place import our_lines
+from tests.scripts import (
+    FIT,
+    HEAD,
+    LIGHT,
+    MARK,
+    MODEL,
+    PLAIN,
+    marked,
+    planned,
+    rehearsed,
+    run,
+    said,
+    same_as_python,
+)
 
 pytestmark = pytest.mark.tensorflow
 slow = pytest.mark.slow
@@ -42,13 +57,24 @@ def sabotaged(place, monkeypatch, where):
     text = "import sys\nif '-c' in sys.argv[:1]:\n"
     broken = BROKEN.format(where=where)
     text += "".join(f"    {line}\n" for line in broken.splitlines())
-    (folder / "sitecustomize.py").write_text(text)
+    (folder / "sitecustomize.py").write_text(text, "utf-8")
     path = [str(folder), *(p for p in sys.path if p)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
 
 
+STOPPED = """\
+class Stop(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.stop_training = epoch == 2
+
+history = model.fit(ds, epochs=100_000, callbacks=[Stop()], verbose=0)
+told("weights", model, history)
+"""
+
+
 def test_a_fault_of_ours_costs_the_fixes_not_the_job(place, monkeypatch):
-    place.write(HEAD, MODEL, FIT)
+    """So many epochs would be worth measuring on any machine."""
+    place.write(LIGHT, MODEL, PLAIN, STOPPED)
     plain = place.python()
     sabotaged(place, monkeypatch, "examine")
     done = run(place)
@@ -59,26 +85,37 @@ def test_a_fault_of_ours_costs_the_fixes_not_the_job(place, monkeypatch):
     assert "Traceback" not in done.stderr
 
 
-def test_a_script_that_fails_in_its_training_fails_as_it_does_by_itself(place):
+@pytest.mark.parametrize(
+    ("head", "options"),
+    [
+        (LIGHT, ("--plan", "p.json")),
+        pytest.param(HEAD, ("--seconds", "3"), marks=slow),
+    ],
+    ids=["planned", "measured"],
+)
+def test_a_script_that_fails_in_its_training_fails_as_it_does_by_itself(
+    place, head, options
+):
     failing = """\
     class Stop(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
             if epoch == 1:
                 raise ValueError("by the script itself")
     """
-    place.write(
-        HEAD, MODEL, failing, PLAIN, "model.fit(ds, epochs=4, callbacks=[Stop()])\n"
-    )
-    plain, done = place.python(), run(place, seconds="3")
+    fit = "model.fit(ds, epochs=4, callbacks=[Stop()])\n"
+    place.write(head, MODEL, failing, PLAIN, MARK, fit)
+    plain = place.python()
+    planned(place, marked(plain)[0], Edit("cache", 1, {"on_disk": False}))
+    done = run(place, *options)
     assert plain.returncode == done.returncode == 1
     assert "ValueError: by the script itself" in done.stderr
+    assert "goes on unfixed" not in done.stderr
     traces = [
         [line for line in each.stderr.splitlines() if 'train.py", line' in line]
         for each in (plain, done)
     ]
     assert traces[0] == traces[1]
-    ours = [line for line in done.stderr.splitlines() if "feedline/" in line]
-    assert ours == []
+    assert our_lines(done.stderr) == []
 
 
 @slow

@@ -2,7 +2,8 @@
 
 Two tiers. Every proposal of every fix, forced on random pipelines by costs that
 make all of them look worthwhile, and compared by the tests' own means, not by
-feedline's. And (slow) the real thing: measured, proved, applied.
+feedline's. And the real thing: measured, proved, applied; slow, where what is found
+out by measuring matters.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from tests.causes.build import HOST, about, case
 from tests.job.cases import CASES
 from tests.job.elements import epochs
 from tests.job.strategies import recipes
+from tests.place import LIMIT
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -187,7 +189,7 @@ settings.register_profile(
 )
 
 
-@settings(settings.get_profile("tune"), max_examples=40, derandomize=True)
+@settings(settings.get_profile("tune"), max_examples=15, derandomize=True)
 @given(recipes())
 def test_every_edit_of_any_pipeline_keeps_the_elements(recipe):
     def cook():
@@ -305,8 +307,9 @@ MUST = {
 @pytest.fixture
 def files(tmp_path):
     for n in range(2):
-        (tmp_path / f"{n}.txt").write_text(f"one {n}\ntwo {n}\nthree {n}\n")
-        (tmp_path / f"{n}.csv").write_text(f"a,b\n{n},x\n{n + 2},y\n{n + 4},z\n")
+        (tmp_path / f"{n}.txt").write_text(f"one {n}\ntwo {n}\nthree {n}\n", "utf-8")
+        rows = f"a,b\n{n},x\n{n + 2},y\n{n + 4},z\n"
+        (tmp_path / f"{n}.csv").write_text(rows, "utf-8")
         with tf.io.TFRecordWriter(str(tmp_path / f"{n}.tfrecord")) as writer:
             writer.write(f"first {n}")
             writer.write(f"second one {n}")
@@ -334,10 +337,16 @@ BY_PLACE = {
 
 
 def test_elements_that_are_only_reordered_stay_the_same_bag():
-    data = tuned_dataset(_straggler(None), (Edit("unordered"),))
-    numbers = list(data.as_numpy_iterator())
-    assert numbers != sorted(numbers)
-    assert sorted(numbers) == list(range(40))
+    """Where the other thread gets no processor, the straggler may be first for once."""
+    overtaken = False
+    for _ in range(100):
+        data = tuned_dataset(_straggler(None), (Edit("unordered"),))
+        numbers = list(data.as_numpy_iterator())
+        assert sorted(numbers) == list(range(40))
+        overtaken = numbers != sorted(numbers)
+        if overtaken:
+            break
+    assert overtaken
 
 
 @pytest.mark.parametrize("name", BY_PLACE)
@@ -394,6 +403,13 @@ def heavy(n=48, seed=3):
     return data.shuffle(n, seed=seed).batch(8)
 
 
+def light(n=24, seed=3):
+    """The same in kind, for where nothing need be dear."""
+    pictures = np.random.default_rng(0).random((n, 40, 40), np.float32)
+    data = tf.data.Dataset.from_tensor_slices(pictures).map(tf.sin)
+    return data.shuffle(n, seed=seed).batch(8)
+
+
 def believed(loop, before, after, clock, **_):
     """In place of timing: everything is twice as fast. What is applied is proved to
     be the same all the same, on a machine however busy."""
@@ -402,24 +418,37 @@ def believed(loop, before, after, clock, **_):
     return Faster(twice, once, twice)
 
 
+def planted(examiner):
+    """In place of measuring: every stage is dear."""
+    yield from ()
+    found = looked_at(examiner.loop.source)
+    return found.job, found.measured
+
+
 @pytest.fixture
 def credulous(monkeypatch):
     monkeypatch.setattr("feedline.prove.faster.compare", believed)
 
 
-@pytest.mark.usefixtures("credulous")
+@pytest.fixture
+def untimed(credulous, monkeypatch):
+    """Nothing is timed at all."""
+    monkeypatch.setattr("feedline.tuning.Examiner.examine", planted)
+
+
+@pytest.mark.usefixtures("untimed")
 def test_a_dear_pipeline_is_altered_and_stays_the_same():
     data, twin = heavy(), heavy()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tuned = feedline.tune(data, seconds=4)
+        tuned = feedline.tune(data, seconds=300)
     assert tuned is not data
     assert tuned.element_spec == data.element_spec
     assert int(tuned.cardinality()) == int(data.cardinality())
     expected = epochs(twin)
     assert expected[0] != expected[1]  # it is a shuffle indeed
     assert epochs(tuned) == expected
-    assert feedline.tune(tuned, seconds=4) is tuned
+    assert feedline.tune(tuned, seconds=300) is tuned
 
 
 @pytest.mark.slow
@@ -428,10 +457,13 @@ def test_a_dear_pipeline_is_made_faster():
     assert any(stage.op == "cache" for stage in read(tuned).stages())
 
 
+# Whether anything is found, and whether there is time for it, does not matter.
+@pytest.mark.filterwarnings("ignore:feedline.tune leaves the dataset:UserWarning")
+@pytest.mark.usefixtures("credulous")
 def test_the_dataset_that_was_given_goes_on_as_without():
-    data, twin = heavy(), heavy()
+    data, twin = light(), light()
     assert epochs(data) == epochs(twin)
-    feedline.tune(data, seconds=1)
+    feedline.tune(data, seconds=0.3)
     assert epochs(data) == epochs(twin)
 
 
@@ -497,8 +529,8 @@ def make_model():
     return model
 
 
-def labelled():
-    return heavy().map(lambda x: (x, tf.reduce_mean(x, 1)[:, :2]))
+def labelled(data=heavy):
+    return data().map(lambda x: (x, tf.reduce_mean(x, 1)[:, :2]))
 
 
 def states():
@@ -513,7 +545,7 @@ def values(model):
     return [variable.numpy().tobytes() for variable in variables_of(model)]
 
 
-@pytest.mark.usefixtures("credulous")
+@pytest.mark.usefixtures("untimed")
 def test_a_model_is_as_it_was_and_trains_as_without():
     plain = make_model()
     expected = plain.fit(labelled(), epochs=3, verbose=0).history
@@ -523,7 +555,7 @@ def test_a_model_is_as_it_was_and_trains_as_without():
     metrics = [metric.name for metric in model.metrics]
     # Built by `Input`, but for the optimizer: its variables are there after `tune`.
     weights = [variable.numpy().tobytes() for variable in model.variables]
-    tuned = feedline.tune(data, model=model, seconds=4)
+    tuned = feedline.tune(data, model=model, seconds=300)
     assert tuned is not data
     assert [v.numpy().tobytes() for v in model.variables][: len(weights)] == weights
     assert int(model.optimizer.iterations.numpy()) == 0
@@ -534,13 +566,15 @@ def test_a_model_is_as_it_was_and_trains_as_without():
     assert states() == drawn
 
 
+@pytest.mark.filterwarnings("ignore:feedline.tune leaves the dataset:UserWarning")
+@pytest.mark.usefixtures("credulous")
 def test_a_model_in_the_middle_of_its_training():
     plain, model = make_model(), make_model()
-    one, two = labelled(), labelled()
+    one, two = labelled(light), labelled(light)
     plain.fit(one, epochs=1, verbose=0)
     model.fit(two, epochs=1, verbose=0)
     before = values(model)
-    tuned = feedline.tune(two, model=model, seconds=1)
+    tuned = feedline.tune(two, model=model, seconds=0.3)
     assert values(model) == before
     del tuned
     assert model.fit(two, verbose=0).history == plain.fit(one, verbose=0).history
@@ -587,7 +621,8 @@ def test_inside_the_scope_of_a_strategy():
         [sys.executable, "-c", textwrap.dedent(SCOPE)],
         capture_output=True,
         text=True,
-        timeout=500,
+        encoding="utf-8",
+        timeout=LIMIT,
     )
     assert done.stdout == "done\n", done.stderr
 

@@ -220,17 +220,17 @@ def _wait(
     little time to clean up, unless we are `patient`: then it is its own master."""
     with _signals_passed_on(process) as ending:
         known = None
-        while True:
-            try:
-                return process.wait(timeout=0.5)
-            except subprocess.TimeoutExpired:
+        try:
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    return process.wait(timeout=0.5)
                 if ending or (outcome.exists() and not patient):
                     known = known or time.monotonic()
                 if known and time.monotonic() > known + _GRACE_SECONDS:
                     process.kill()
-            except KeyboardInterrupt:
-                _interrupted(process)
-                raise
+        except KeyboardInterrupt:
+            _interrupted(process)
+            raise
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from feedline import causes
-from tests.cli.command import feedline
+from tests.cli.command import feedline, here
 
 
 def test_without_a_name_it_lists_every_cause():
@@ -16,20 +16,20 @@ def test_without_a_name_it_lists_every_cause():
 
 
 def test_with_a_name_it_prints_the_page():
-    done = feedline("explain", "serial-map")
+    done = here("explain", "serial-map")
     assert done.returncode == 0
     assert done.stdout.strip() == causes.all()["serial-map"].page.strip()
 
 
 def test_a_wrong_name_gets_the_nearest():
-    done = feedline("explain", "serial_maps")
+    done = here("explain", "serial_maps")
     assert done.returncode == 2
     assert "did you mean serial-map" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_a_name_near_nothing_is_told_where_the_list_is():
-    done = feedline("explain", "xyzzy")
+    done = here("explain", "xyzzy")
     assert done.returncode == 2
     assert "`feedline explain` lists them" in done.stderr
     assert "did you mean" not in done.stderr

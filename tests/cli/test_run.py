@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
+from feedline.errors import NoTrainingLoop
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan, load, save
 from feedline.report.json import load as load_report
 from feedline.report.terminal import render
-from tests.cli.command import WITH_FAKE_SESSION, feedline, run
+from feedline.session import Ran
+from tests.cli.command import Done, here, with_session
 from tests.report.samples import sample
 
 PLAN = SavedPlan("train.py:3", "abcd", (Edit("prefetch"),), None)
-SEEN = (
-    "print([target, module, seconds, loop, list(allow), plan and plan.where, rehearse])"
-    "\nreturn Ran(0)"
-)
 
 
-def with_session(body: str, *arguments: str, **options):
-    """`feedline run` over a session that does BODY. `plan_made` is a plan."""
-    program = (
-        WITH_FAKE_SESSION
-        + "from dataclasses import dataclass\n"
-        + "from typing import Any\n"
-        + "from tests.report.samples import sample\n"
-        + "from tests.cli.test_run import PLAN as plan_made\n"
-        + "from feedline.errors import *\n"
-        + "@dataclass\n"
-        + "class Ran:\n"
-        + "    code: int\n    report: Any = None\n    plan: Any = None\n"
-        + "    applied: bool = False\n"
-        + "def run_script(target, module, seconds, loop, *, allow=('exact',), "
-        + "plan=None, rehearse=False, **more):\n"
-        + "".join(f"    {line}\n" for line in body.splitlines())
-        + "session.run_script = run_script\n"
-        + "main()\n"
-    )
-    return run([sys.executable, "-c", program, "run", *arguments], **options)
+def run(*arguments: str, script=lambda *_, **__: Ran(0), cwd=None) -> Done:
+    """`feedline run` over a session that does this with the script."""
+    return with_session("run", *arguments, cwd=cwd, run_script=script)
+
+
+def repeats(target, module, seconds, loop, *, allow, plan, rehearse, **_):
+    where = plan and plan.where
+    print([target, module, seconds, loop, list(allow), where, rehearse])
+    return Ran(0)
+
+
+def ran(*_, **__):
+    print("ran")
+    return Ran(0)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +54,14 @@ def with_session(body: str, *arguments: str, **options):
     ],
 )
 def test_our_options_stand_before_the_script_the_rest_is_untouched(arguments, seen):
-    done = with_session(SEEN, *arguments)
+    done = run(*arguments, script=repeats)
     assert done.stderr == ""
     assert done.stdout.strip() == seen
     assert done.returncode == 0
 
 
 def test_an_option_of_ours_behind_the_script_is_the_scripts_and_that_is_said():
-    done = with_session(SEEN, "x.py", "--allow", "mine", "--json=a", "-m")
+    done = run("x.py", "--allow", "mine", "--json=a", "-m", script=repeats)
     assert done.stdout.startswith("[['x.py', '--allow', 'mine', '--json=a', '-m']")
     assert done.stderr == (
         "feedline: --allow, --json: given to the script, as is all after its name\n"
@@ -93,7 +83,7 @@ def test_an_option_of_ours_behind_the_script_is_the_scripts_and_that_is_said():
     ids=" ".join,
 )
 def test_bad_usage_is_said_before_the_script_is_run(arguments, tmp_path):
-    done = with_session("print('ran')\nreturn Ran(0)", *arguments, "x.py", cwd=tmp_path)
+    done = run(*arguments, "x.py", script=ran, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr
@@ -102,22 +92,26 @@ def test_bad_usage_is_said_before_the_script_is_run(arguments, tmp_path):
 
 def test_a_damaged_plan_is_bad_input(tmp_path):
     path = tmp_path / "train.plan"
-    path.write_text("{")
-    done = with_session("print('ran')", "--plan", str(path), "x.py")
+    path.write_text("{", "utf-8")
+    done = run("--plan", str(path), "x.py", script=ran)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Remove the file to measure anew" in done.stderr
-    assert path.read_text() == "{"
+    assert path.read_text("utf-8") == "{"
 
 
 def test_a_plan_is_used_where_there_is_one_and_made_where_not(tmp_path):
     path = tmp_path / "train.plan"
-    body = "print(plan and plan.where)\nreturn Ran(0, None, plan_made)"
-    done = with_session(body, "--plan", str(path), "x.py")
+
+    def plans(*_, plan, **__):
+        print(plan and plan.where)
+        return Ran(0, None, PLAN)
+
+    done = run("--plan", str(path), "x.py", script=plans)
     assert done.stdout.strip() == "None"
     assert load(path) == PLAN
     mine = SavedPlan("other.py:1", "ffff", (), None)
     save(mine, path)
-    done = with_session(body, "--plan", str(path), "x.py")
+    done = run("--plan", str(path), "x.py", script=plans)
     assert done.stdout.strip() == "other.py:1"
     assert load(path) == mine  # is not overwritten
 
@@ -125,22 +119,26 @@ def test_a_plan_is_used_where_there_is_one_and_made_where_not(tmp_path):
 def test_a_plan_is_held_to_what_is_allowed(tmp_path):
     """Before the script is started: it would leave a file behind."""
     path, script = tmp_path / "train.plan", tmp_path / "x.py"
-    script.write_text("open('ran', 'w')\n")
+    script.write_text("open('ran', 'w')\n", "utf-8")
     save(SavedPlan("x.py:1", "ffff", (Edit("prefetch"), Edit("unordered"))), path)
-    kept = path.read_text()
-    done = feedline("run", "--plan", str(path), "x.py", cwd=tmp_path)
+    kept = path.read_text("utf-8")
+    done = here("run", "--plan", str(path), "x.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "unordered, which is reordered" in done.stderr
     assert "--allow reordered" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "ran").exists()
-    assert path.read_text() == kept
+    assert path.read_text("utf-8") == kept
 
 
 def test_the_report_goes_to_standard_error_and_to_its_file(tmp_path):
     path, page = tmp_path / "r.json", tmp_path / "r.html"
-    body = "print('the script')\nreturn Ran(0, sample())"
-    done = with_session(body, "--json", str(path), "--html", str(page), "x.py")
+
+    def trains(*_, **__):
+        print("the script")
+        return Ran(0, sample())
+
+    done = run("--json", str(path), "--html", str(page), "x.py", script=trains)
     assert done.stdout == "the script\n"
     assert done.stderr == render(sample())
     assert load_report(path) == sample()
@@ -149,11 +147,15 @@ def test_the_report_goes_to_standard_error_and_to_its_file(tmp_path):
 
 @pytest.mark.parametrize("code", [0, 1, 7, 143])
 def test_the_exit_code_is_the_scripts(code):
-    assert with_session(f"return Ran({code})", "x.py").returncode == code
+    done = run("x.py", script=lambda *_, **__: Ran(code))
+    assert done.returncode == code
 
 
 def test_no_training_is_exit_code_3():
-    done = with_session("raise NoTrainingLoop('none was found')", "x.py")
+    def fails(*_, **__):
+        raise NoTrainingLoop("none was found")
+
+    done = run("x.py", script=fails)
     assert done.returncode == 3
     assert done.stderr == "feedline: none was found\n"
 
@@ -161,21 +163,21 @@ def test_no_training_is_exit_code_3():
 @pytest.mark.parametrize("name", ["notes.txt", "train.py"])
 def test_a_patch_overwrites_only_patches(tmp_path, name):
     path = tmp_path / name
-    path.write_text("mine")
-    done = with_session("print('ran')\nreturn Ran(0)", "--patch", str(path), "x.py")
+    path.write_text("mine", "utf-8")
+    done = run("--patch", str(path), "x.py", script=ran)
     assert (done.returncode, done.stdout) == (2, "")
-    assert path.read_text() == "mine"
+    assert path.read_text("utf-8") == "mine"
 
 
 def test_help_says_what_may_change():
-    done = feedline("run", "--help")
+    done = here("run", "--help")
     assert done.returncode == 0
     for word in ("exact", "reordered", "numeric", "--plan", "--rehearse", "--live"):
         assert word in done.stdout
 
 
 def test_a_script_that_is_not_there():
-    done = feedline("run", "no-such.py")
+    done = here("run", "no-such.py")
     assert done.returncode == 2
     assert "no-such.py" in done.stderr
     assert "Traceback" not in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from feedline.report.json import save
 from feedline.report.terminal import render
-from tests.cli.command import feedline
+from tests.cli.command import feedline, here
 from tests.report.samples import sample
 
 
@@ -17,8 +17,8 @@ def test_it_prints_what_was_printed_when_it_was_measured(tmp_path):
 
 
 def test_a_damaged_report_is_one_clear_sentence(tmp_path):
-    (tmp_path / "r.json").write_text('{"schema": 1}')
-    done = feedline("show", "r.json", cwd=tmp_path)
+    (tmp_path / "r.json").write_text('{"schema": 1}', "utf-8")
+    done = here("show", "r.json", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == ("feedline: cannot read r.json: report.version is missing\n")
@@ -26,7 +26,7 @@ def test_a_damaged_report_is_one_clear_sentence(tmp_path):
 
 def test_it_makes_a_page_of_a_saved_report(tmp_path):
     save(sample(), tmp_path / "r.json")
-    done = feedline("show", "--html", "r.html", "r.json", cwd=tmp_path)
+    done = here("show", "--html", "r.html", "r.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == render(sample())
     assert (tmp_path / "r.html").read_text("utf-8") == sample().to_html()
@@ -34,8 +34,8 @@ def test_it_makes_a_page_of_a_saved_report(tmp_path):
 
 def test_a_file_that_is_not_a_page_is_left_alone(tmp_path):
     save(sample(), tmp_path / "r.json")
-    before = (tmp_path / "r.json").read_text()
-    done = feedline("show", "--html", "r.json", "r.json", cwd=tmp_path)
+    before = (tmp_path / "r.json").read_text("utf-8")
+    done = here("show", "--html", "r.json", "r.json", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "r.json exists and is not a feedline page" in done.stderr
-    assert (tmp_path / "r.json").read_text() == before
+    assert (tmp_path / "r.json").read_text("utf-8") == before

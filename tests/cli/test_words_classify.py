@@ -6,12 +6,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.cli.command import feedline
 from tests.cli.test_words_query import words
+from tests.place import LIMIT
 from tests.words.labelled import lines, planted
 
 
@@ -22,11 +22,10 @@ def classify(*arguments, cwd):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("classify")
-    (place / "train.txt").write_text(lines(planted()))
-    (place / "test.txt").write_text(lines(planted(90, seed=1)))
-    (place / "rows.csv").write_text(
-        "label,text\n" + "".join(f"{label},{text}\n" for text, label in planted(90))
-    )
+    rows = "".join(f"{label},{text}\n" for text, label in planted(90))
+    (place / "train.txt").write_text(lines(planted()), "utf-8")
+    (place / "test.txt").write_text(lines(planted(90, seed=1)), "utf-8")
+    (place / "rows.csv").write_text(f"label,text\n{rows}", "utf-8")
     done = classify("train", "train.txt", "-o", "topics", "--dim", "10", cwd=place)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -64,7 +63,7 @@ def test_test(folder):
     assert out[0].startswith("90 texts, accuracy 0.9") or "1.0000" in out[0]
     assert max(map(len, out)) <= 80
     assert [line.split()[0] for line in out[3:6]] == ["film", "politics", "sports"]
-    data = json.loads((folder / "s.json").read_text())
+    data = json.loads((folder / "s.json").read_text("utf-8"))
     assert data["schema"] == 1
     assert data["accuracy"] == data["precision"] == data["recall"] > 0.9
     assert len(data["labels"]) == 3
@@ -100,7 +99,7 @@ def test_help_fits_the_screen(folder):
 
 def test_a_label_cannot_reach_the_terminal(folder):
     text = "__label__\x1b[31mred one two\n__label__blue three four\n" * 20
-    (folder / "evil.txt").write_text(text)
+    (folder / "evil.txt").write_text(text, "utf-8")
     assert not classify("train", "evil.txt", "-o", "evil", cwd=folder).returncode
     for command in ("test", "predict"):
         done = classify(command, "evil", "evil.txt", cwd=folder)
@@ -123,15 +122,39 @@ def test_an_interrupt_leaves_nothing(folder, monkeypatch):
     assert sorted(folder.iterdir()) == before
 
 
+TOLD = """\
+from feedline.cli.main import main
+from feedline.cli.words.bar import Bar
+
+def told(self, progress):
+    if progress.stage == "train":
+        print("training", flush=True)
+        Bar.__call__ = went_on
+    went_on(self, progress)
+
+went_on = Bar.__call__
+Bar.__call__ = told
+main()
+"""
+
+
 @pytest.mark.slow
-def test_a_real_interrupt_leaves_nothing(folder, tmp_path):
-    (tmp_path / "train.txt").write_text(lines(planted(20_000)))
-    command = [sys.executable, "-m", "feedline", "words", "classify", "train"]
+def test_a_real_interrupt_leaves_nothing(tmp_path):
+    (tmp_path / "train.txt").write_text(lines(planted(20_000)), "utf-8")
+    command = [sys.executable, "-c", TOLD, "words", "classify", "train"]
     command += ["train.txt", "-o", "made", "--epochs", "100000"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(8)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
+    started = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "training\n"
+    started.send_signal(signal.SIGINT)
+    _, error = started.communicate(timeout=LIMIT)
+    assert started.returncode == 130
     assert "was not written" in error
     assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]

@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
-import typer
 
-from feedline.cli import main
-from feedline.cli import words as commands
 from feedline.cli.words.analogy import parse
 from feedline.errors import FeedlineError
 from feedline.words.vectors import Vectors
+from tests.cli.command import Done, here
 
 
-class Done(NamedTuple):
-    stdout: str
-    stderr: str
-    returncode: int
-
-
-def words(*arguments: str, cwd: Path = Path()) -> Done:
-    """`feedline words ...` in this process: what it prints, and its exit code."""
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.add_typer(commands.app, name="words")
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(cwd)
-        patch.setenv("COLUMNS", "80")
-        patch.setattr(sys, "argv", ["feedline", "words", *arguments])
-        patch.setattr(main, "app", app)
-        with redirect_stdout(out), redirect_stderr(err):
-            try:
-                main.main()
-            except SystemExit as end:
-                code = int(end.code or 0)
-    return Done(out.getvalue(), err.getvalue(), code)
+def words(*arguments: str, cwd: Path | None = None) -> Done:
+    return here("words", *arguments, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +27,10 @@ def saved(tmp_path_factory):
     vectors = Vectors(names, np.stack(rows), np.array([5, 4, 3, 2, 1]))
     vectors.save(folder / "v")
     vectors.export(folder / "v.vec")
-    (folder / "q.txt").write_text(": family\nman king woman queen\nman king x y\n")
-    (folder / "p.tsv").write_text("king\tqueen\t8\nman\tking\t7\nking\tgröße\t1\n")
+    questions = ": family\nman king woman queen\nman king x y\n"
+    (folder / "q.txt").write_text(questions, "utf-8")
+    pairs = "king\tqueen\t8\nman\tking\t7\nking\tgröße\t1\n"
+    (folder / "p.tsv").write_text(pairs, "utf-8")
     return folder
 
 
@@ -129,7 +105,7 @@ def test_evaluate(saved):
     )
     assert max(map(len, lines)) <= 80
     assert any(line.split()[:2] == ["p.tsv", "0.5000"] for line in lines)
-    data = json.loads((saved / "scores.json").read_text())
+    data = json.loads((saved / "scores.json").read_text("utf-8"))
     assert data["schema"] == 1
     assert data["analogies"]["total"]["accuracy"] == 1.0
     assert data["analogies"]["sections"][0]["unknown"] == 1

@@ -1,21 +1,12 @@
-"""The tier of the examples, and their confusion table."""
+"""Where the examples are, and their confusion table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.verdicts import tier
 
-HERE = Path(__file__).resolve().parent
-EXAMPLES = HERE.parents[1] / "examples"
-DEFAULT = frozenset({"embedding_large_vocabulary"})
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    tier.choose(config, items, HERE, DEFAULT)
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def pytest_terminal_summary(terminalreporter):

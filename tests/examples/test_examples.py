@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples.conftest import DEFAULT, EXAMPLES
+from tests.examples.conftest import EXAMPLES
 from tests.verdicts import tier
 from tests.verdicts.truth import NoVerdict, Truth, ask, contradictions, truths
 
 STATED = truths(EXAMPLES)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("truth", STATED, ids=lambda truth: truth.name)
 def test_example(truth: Truth, tmp_path, request):
@@ -28,7 +29,3 @@ def test_every_example_states_its_cause_and_its_bound():
     helpers = {"make_data"}
     scripts = {path.stem for path in EXAMPLES.glob("*.py")} - helpers
     assert {truth.name for truth in STATED if truth.bounds} == scripts
-
-
-def test_the_default_tier_names_examples_that_exist():
-    assert {truth.name for truth in STATED} >= DEFAULT

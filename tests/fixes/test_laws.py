@@ -14,6 +14,7 @@ from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, grades
 from tests.causes.build import BATCH, HOST, SLICES, about, part
 from tests.fixes.build import looked_at
+from tests.place import LIMIT
 
 KNOWN = fixes.all()
 EVERY_GRADE = fixes.GRADES
@@ -89,7 +90,8 @@ def test_looking_for_fixes_loads_no_tensorflow():
         "from feedline.fixes import plan, saved, target; "
         "sys.exit('tensorflow' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+    done = subprocess.run([sys.executable, "-c", program], timeout=LIMIT)
+    assert done.returncode == 0
 
 
 def test_proposals_are_plain_and_allowed():

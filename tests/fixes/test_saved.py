@@ -20,6 +20,7 @@ from feedline.fixes.saved import PlanError, SavedPlan, load, save
 from feedline.job.pipeline import TensorSpec
 from tests.causes.build import BATCH, SLICES, part
 from tests.fixes.build import looked_at, of_function
+from tests.place import LIMIT
 
 PLAN = SavedPlan(
     "train.py:12",
@@ -243,8 +244,9 @@ def test_it_is_the_same_in_every_process():
             },
             capture_output=True,
             text=True,
+            encoding="utf-8",
             check=True,
-            timeout=60,
+            timeout=LIMIT,
         ).stdout
         for seed in ("1", "2")
     }

@@ -9,8 +9,9 @@ def files(tmp_path):
     import tensorflow as tf
 
     for n in range(2):
-        (tmp_path / f"{n}.txt").write_text(f"one {n}\ntwo {n}\n")
-        (tmp_path / f"{n}.csv").write_text(f"a,b\n{n},x\n{n + 2},y\n{n + 4},z\n")
+        (tmp_path / f"{n}.txt").write_text(f"one {n}\ntwo {n}\n", "utf-8")
+        rows = f"a,b\n{n},x\n{n + 2},y\n{n + 4},z\n"
+        (tmp_path / f"{n}.csv").write_text(rows, "utf-8")
         with tf.io.TFRecordWriter(str(tmp_path / f"{n}.tfrecord")) as writer:
             writer.write(f"first {n}")
             writer.write(f"second {n}")

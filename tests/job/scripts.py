@@ -108,6 +108,8 @@ def _line(where: Any) -> int | None:
 
 
 _watch: list[Watch] = []
+UNSEEN: list[str] = []
+"""What of TensorFlow and Keras could not be watched in this process."""
 
 
 def watching(clock: Any, on_warm: Callable[[Any], None], **options: Any) -> Watch:
@@ -130,7 +132,7 @@ def run(
     told otherwise) and note what it is."""
     text = "".join(textwrap.dedent(part) for part in parts)
     path = folder / "train.py"
-    path.write_text(text)
+    path.write_text(text, "utf-8")
 
     def note(loop: Any) -> None:
         caught.loop = loop
@@ -146,6 +148,7 @@ def run(
         caught.code = capture.run([str(path), *args], module=False, watch=caught.watch)
         caught.globals = dict(sys.modules["__main__"].__dict__)
     finally:
+        UNSEEN.extend(n for n in caught.watch.notes if "cannot watch here" in n)
         sys.argv[:], sys.orig_argv[:], sys.path[:], sys.modules["__main__"] = before
         os.chdir(folder_before)
         threading.excepthook = hook
@@ -156,7 +159,7 @@ def main() -> None:
     found = {}
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = run(Path(folder), Path(name).read_text()).facts()
+            found[name] = run(Path(folder), Path(name).read_text("utf-8")).facts()
     print(json.dumps(found))
 
 

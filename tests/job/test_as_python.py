@@ -15,6 +15,7 @@ import pytest
 from tests.cli.command import feedline, run
 from tests.job.scripts import DATA, MODEL, STEP
 from tests.job.scripts import run as run_watched
+from tests.place import LIMIT
 
 from feedline.job import source
 
@@ -48,14 +49,14 @@ print([name for name in heavy if name in sys.modules])
     ids=" ".join,
 )
 def test_what_the_script_finds(tmp_path, target):
-    (tmp_path / "data.txt").write_text("beside it")
+    (tmp_path / "data.txt").write_text("beside it", "utf-8")
     for path in ("show.py", "project/__main__.py", "else/where.py"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(SHOW)
+        (tmp_path / path).write_text(SHOW, "utf-8")
     (tmp_path / "package").mkdir()
     for name in ("__init__", "__main__", "module"):
         text = SHOW if name != "__init__" else ""
-        (tmp_path / "package" / f"{name}.py").write_text(text)
+        (tmp_path / "package" / f"{name}.py").write_text(text, "utf-8")
     (tmp_path / "link.py").symlink_to("else/where.py")
     plain, watched = both(target, tmp_path, input="from standard input")
     assert plain.returncode == 0
@@ -76,9 +77,11 @@ def both(target, folder, **options):
 def test_files_in_the_current_folder_do_not_get_in_the_way(tmp_path):
     """They are not on the path of a script in another folder."""
     for name in ("json", "feedline", "typing", "threading"):
-        (tmp_path / f"{name}.py").write_text("mine = True")
+        (tmp_path / f"{name}.py").write_text("mine = True", "utf-8")
     (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "train.py").write_text("import json; print(json.dumps(1))")
+    (tmp_path / "code" / "train.py").write_text(
+        "import json; print(json.dumps(1))", "utf-8"
+    )
     home = Path(source.HOME).parent
     environment = {**os.environ, "PYTHONPATH": str(home)}
     program = "import sys; del sys.path[0]; from feedline.cli.main import main; main()"
@@ -88,6 +91,8 @@ def test_files_in_the_current_folder_do_not_get_in_the_way(tmp_path):
         env=environment,
         capture_output=True,
         text=True,
+        encoding="utf-8",
+        timeout=LIMIT,
     )
     assert (done.stdout, done.returncode) == ("1\n", 3)
 
@@ -106,7 +111,8 @@ def test_processes_of_the_script(tmp_path, start):
             with context.Pool(2) as pool:
                 found = pool.map(square, range(4))
             print([f[0] for f in found], {start!r} == "fork" or found[0][1:])
-        """)
+        """),
+        "utf-8",
     )
     plain, watched = both(["train.py"], tmp_path)
     assert watched.stdout == plain.stdout
@@ -123,7 +129,8 @@ def test_a_fork_that_runs_to_the_end_of_the_script(tmp_path):
             os.waitpid(child, 0)
             sys.exit("the parent's word")
         print("the child's word")
-        """)
+        """),
+        "utf-8",
     )
     plain, watched = both(["train.py"], tmp_path)
     assert watched.stdout == plain.stdout == "the child's word\n"
@@ -136,12 +143,22 @@ def test_threads_that_are_no_daemons_are_waited_for(tmp_path):
         textwrap.dedent("""\
         import atexit, threading, time
         from concurrent.futures import ThreadPoolExecutor
+
+        turns = {name: threading.Event() for name in ("main", "pool", "thread")}
+
+        def after(before, name):
+            turns[before].wait()
+            time.sleep(0.1)  # whoever does not wait for this one is gone by then
+            print(name)
+            turns[name].set()
+
         atexit.register(print, "atexit")
-        ThreadPoolExecutor().submit(time.sleep, 0.2).add_done_callback(
-            lambda _: print("pool"))
-        threading.Thread(target=lambda: (time.sleep(0.5), print("thread"))).start()
+        ThreadPoolExecutor().submit(after, "main", "pool")
+        threading.Thread(target=after, args=("pool", "thread")).start()
         print("main")
-        """)
+        turns["main"].set()
+        """),
+        "utf-8",
     )
     plain, watched = both(["train.py"], tmp_path)
     assert watched.stdout == plain.stdout == "main\npool\nthread\natexit\n"
@@ -200,7 +217,7 @@ def test_watching_does_not_change_the_result(tmp_path):
     import numpy as np
 
     script = tmp_path / "train.py"
-    script.write_text("".join(textwrap.dedent(part) for part in RESULT))
+    script.write_text("".join(textwrap.dedent(part) for part in RESULT), "utf-8")
     program = (
         "import json, sys; from feedline.child import main;"
         "sys.argv[1:] = [json.dumps(dict(target=sys.argv[1:], module=False, loop=10**9,"
@@ -214,7 +231,7 @@ def test_watching_does_not_change_the_result(tmp_path):
             capture_output=True,
             env=environment,
         )
-    seen = json.loads((tmp_path / "watched.json").read_text())["seen"]
+    seen = json.loads((tmp_path / "watched.json").read_text("utf-8"))["seen"]
     assert len(seen) == 7  # it was watched indeed
     plain, watched = (np.load(tmp_path / f"{n}.npz") for n in ("plain", "watched"))
     assert plain.files == watched.files

@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.job.scripts import DATA, MODEL, STEP, TickingClock, run
+from tests.job.scripts import DATA, MODEL, STEP, UNSEEN, TickingClock, run
+from tests.place import LIMIT
+
+from feedline.job import hooks, source
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -218,7 +221,7 @@ def test_loops_of_the_users_own(tmp_path, name):
         ("bar(enumerate(ds), total=40)", 40, {}),
     ],
 )
-def test_what_stands_around_the_dataset(tmp_path, over, steps, more):
+def test_what_stands_around_the_dataset(tmp_path, monkeypatch, over, steps, more):
     # As tqdm does: a helper of an installed package that goes through something.
     package = tmp_path / "site-packages"
     package.mkdir()
@@ -228,8 +231,11 @@ def test_what_stands_around_the_dataset(tmp_path, over, steps, more):
         "        self.what = what\n"
         "    def __iter__(self):\n"
         "        for one in self.what:\n"
-        "            yield one\n"
+        "            yield one\n",
+        "utf-8",
     )
+    monkeypatch.setitem(sys.modules, "progress", None)
+    del sys.modules["progress"]  # at the end it is as it was: not there
     caught = run(
         tmp_path,
         f"import sys; sys.path.append({str(package)!r})\nfrom progress import bar\n",
@@ -245,7 +251,6 @@ def test_what_stands_around_the_dataset(tmp_path, over, steps, more):
     assert (facts["epochs"], facts["steps"]) == (1, steps)
     stages = lines(caught, "range", "map", "batch")
     assert facts["stages"] == stages | {op: caught.line(at) for op, at in more.items()}
-    sys.modules.pop("progress")
 
 
 def test_the_first_loop_that_lasts_is_measured(tmp_path):
@@ -492,11 +497,10 @@ for epoch in range(9):
     assert caught.facts()["steps"] == 6
 
 
-def test_a_project_with_its_environment_inside(tmp_path):
+def test_a_project_with_its_environment_inside(tmp_path, monkeypatch):
     """The usual `.venv` in the folder of the script is no code of the user's."""
-    from feedline.job import source
-
     library = tmp_path / ".venv" / "lib" / "site-packages" / "keras" / "trainer.py"
+    monkeypatch.setattr(source, "_own", set(source._own))
     source.own(str(tmp_path))
     assert source.is_library(str(library))
     assert not source.is_library(str(tmp_path / "data" / "load.py"))
@@ -586,11 +590,11 @@ def test_mirrored_strategy(tmp_path):
     paths = {}
     for kind, parts in DISTRIBUTED.items():
         paths[kind] = tmp_path / f"{kind}.py"
-        paths[kind].write_text("".join(parts))
+        paths[kind].write_text("".join(parts), "utf-8")
     found = in_a_process(*paths.values())
     for kind, path in paths.items():
         facts = found[str(path)]
-        text = path.read_text().splitlines()
+        text = path.read_text("utf-8").splitlines()
         assert facts["kind"] == kind
         assert facts["line"] == 1 + next(
             number for number, line in enumerate(text) if "#: loop" in line
@@ -605,6 +609,8 @@ def in_a_process(*paths: Path) -> dict:
         [sys.executable, "-m", "tests.job.scripts", *map(str, paths)],
         capture_output=True,
         text=True,
+        encoding="utf-8",
+        timeout=LIMIT,
         cwd=Path(__file__).parents[2],
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
@@ -612,18 +618,8 @@ def in_a_process(*paths: Path) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_everything_can_be_watched_here():
+def test_everything_can_be_watched_here(tmp_path):
     """Each place that feedline looks into exists in this TensorFlow."""
-    script = """
-import keras, tensorflow
-from feedline.job import hooks
-from feedline.job.watch import Watch
-from feedline.measure.clock import SystemClock
-watch = Watch(SystemClock(), print)
-hooks.install(watch)
-print(watch.notes)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
+    caught = run(tmp_path, MODEL)
+    assert UNSEEN == []
+    assert hooks._installed[id(caught.watch)]._patches == {}  # each was found

@@ -28,11 +28,25 @@ def same(dataset, twin):
     assert read(twin).options == read(dataset).options
 
 
-@settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=HealthCheck
+LAW = settings(
+    max_examples=12, deadline=None, derandomize=True, suppress_health_check=HealthCheck
 )
+
+
+@LAW
 @given(recipes())
 def test_law(recipe):
+    holds(recipe)
+
+
+@pytest.mark.slow
+@settings(LAW, max_examples=200)
+@given(recipes())
+def test_law_of_many_more(recipe):
+    holds(recipe)
+
+
+def holds(recipe):
     dataset, names = recipe.cook()
     pipeline = read(dataset)
     assert ops(pipeline) == names

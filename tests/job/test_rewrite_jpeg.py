@@ -163,11 +163,25 @@ def test_a_part_outside_of_the_picture_still_fails(files):
             list(one)
 
 
-@settings(
+LAW = settings(
     max_examples=25, deadline=None, derandomize=True, suppress_health_check=HealthCheck
 )
+
+
+@LAW
 @given(st.data())
 def test_law(cutter, data):
+    holds(cutter, data)
+
+
+@pytest.mark.slow
+@settings(LAW, max_examples=250)
+@given(st.data())
+def test_law_of_many_more(cutter, data):
+    holds(cutter, data)
+
+
+def holds(cutter, data):
     height, width = (data.draw(st.integers(1, 120)) for _ in range(2))
     top, left = (
         data.draw(st.integers(0, height - 1)),

@@ -298,17 +298,30 @@ def written(steps):
     return tf.autograph.experimental.do_not_convert(function)
 
 
-@settings(
-    max_examples=20, deadline=None, derandomize=True, suppress_health_check=HealthCheck
+LAW = settings(
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=HealthCheck
 )
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 9), st.integers(0, 9)),
-        min_size=1,
-        max_size=6,
-    )
+PROGRAMS = st.lists(
+    st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 9), st.integers(0, 9)),
+    min_size=1,
+    max_size=6,
 )
+
+
+@LAW
+@given(PROGRAMS)
 def test_law(steps):
+    holds(steps)
+
+
+@pytest.mark.slow
+@settings(LAW, max_examples=80)
+@given(PROGRAMS)
+def test_law_of_many_more(steps):
+    holds(steps)
+
+
+def holds(steps):
     tables = np.arange(30, dtype=np.float32).reshape(5, 2, 3) % 11
     source = tf.data.Dataset.from_tensor_slices((np.arange(5), tables))
     dataset = source.map(written(steps)).batch(3)

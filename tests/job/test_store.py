@@ -2,15 +2,16 @@
 
 import collections
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.place import LIMIT, wait_until
 
 from feedline.errors import FeedlineError
 from feedline.job.read import read
@@ -190,7 +191,8 @@ def test_full(tmp_path):
         remembered = store.remember(KEY, dataset)
         for _ in range(2):  # the job does not feel it
             assert same(remembered, dataset)
-        assert folders(store.folder) == []
+        # The thread that writes comes to its end behind the one that reads.
+        assert wait_until(lambda store=store: folders(store.folder) == [])
 
 
 def test_least_recently_used_goes(tmp_path):
@@ -227,7 +229,8 @@ def test_remembers_only_whole_epochs(tmp_path, caplog):
     assert pairs == [(n, n) for n in range(50)]
     assert same(remembered, dataset)
     assert len(folders(tmp_path)) == 1
-    assert not caplog.records
+    # TensorFlow's own say how often others in this process have traced something.
+    assert not [one for one in caplog.records if one.name.startswith("feedline")]
 
 
 def test_remember_inside_a_pipeline(tmp_path):
@@ -236,6 +239,8 @@ def test_remember_inside_a_pipeline(tmp_path):
     whole = store.remember(KEY, dataset).repeat(3).batch(7).prefetch(1)
     expected = dataset.repeat(3).batch(7)
     assert [bits(one) for one in whole] == [bits(one) for one in expected]
+    # The thread that writes comes to its end behind the one that reads.
+    assert wait_until(lambda: store.open(KEY) is not None)
     assert same(store.open(KEY), dataset)
 
 
@@ -252,7 +257,7 @@ FORGE = """
     KEY = "0123456789abcdef"
 
     def dataset():
-        return tf.data.Dataset.range(300).map(lambda n: tf.fill([10_000], n))
+        return tf.data.Dataset.range(300).map(lambda n: tf.fill([2_000], n))
 
     def born(work):
         pid = os.fork()  # TensorFlow is imported; nothing of it runs yet
@@ -281,7 +286,7 @@ FORGE = """
         kept = Store(folder).open(KEY)
         if kept is not None:
             for n, x in enumerate(kept):
-                assert x.shape == [10_000] and int(x[0]) == n == int(x[-1])
+                assert x.shape == [2_000] and int(x[0]) == n == int(x[-1])
             assert n == 299
 
     def limited():
@@ -293,7 +298,7 @@ FORGE = """
 
     random.seed(7)
     seen = []
-    for turn in range(8):
+    for turn in range(int(sys.argv[2])):
         pid = born(fill if turn % 2 else remember)
         time.sleep(random.uniform(0.05, 0.6))
         os.kill(pid, [signal.SIGKILL, signal.SIGTERM, signal.SIGINT][turn % 3])
@@ -308,24 +313,32 @@ FORGE = """
 """
 
 
+def script_file(script, folder):
+    """From a file, because AutoGraph wants to see its lines; and beside the folder,
+    whose every file counts."""
+    path = folder.parent / f"{folder.name}-script.py"
+    path.write_text(textwrap.dedent(script), "utf-8")
+    return path
+
+
 def python(script, folder, *args, **env):
-    """Run it from a file: AutoGraph wants to see its lines."""
-    path = folder.parent / "-".join([folder.name, *map(str, args), "script.py"])
-    path.write_text(textwrap.dedent(script))
+    path = script_file(script, folder)
     done = subprocess.run(
         [sys.executable, path, folder, *map(str, args)],
         capture_output=True,
         text=True,
-        timeout=120,
+        encoding="utf-8",
+        timeout=LIMIT,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **env},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_killed_at_any_moment(tmp_path):
-    out = python(FORGE, tmp_path).splitlines()
-    assert out[0] == f"checked {[0] * 8}"
+@pytest.mark.parametrize("turns", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_killed_at_any_moment(tmp_path, turns):
+    out = python(FORGE, tmp_path, turns).splitlines()
+    assert out[0] == f"checked {[0] * turns}"
     assert out[1] == "limited 4"
     assert out[2] == "filled 0 0"
     assert out[3].count("lock") == out[3].count("manifest.json") > 0
@@ -380,14 +393,14 @@ PIPELINES = """
 """
 
 
-def test_key_is_the_same_in_the_next_run(files):
-    with ThreadPoolExecutor() as threads:
-        runs = [
-            threads.submit(python, PIPELINES, files, salt, PYTHONHASHSEED=str(salt))
-            for salt in (1, 5)
-        ]
-    first, second = (run.result() for run in runs)
-    assert first == second
+def test_key_is_the_same_in_the_next_run(files, monkeypatch, capsys):
+    """Here, and in a process where names and hashes are others."""
+    other = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    first = python(PIPELINES, files, 5, PYTHONHASHSEED=other)
+    script = script_file(PIPELINES, files)
+    monkeypatch.setattr(sys, "argv", [str(script), str(files), "1"])
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out == first
     keys = first.split()
     assert "None" not in keys
     assert len(set(keys)) == len(keys) == 10
@@ -449,7 +462,7 @@ def test_key_changes_with_the_files(files):
     os.utime(files / "0.txt", ns=(1, 1))
     after = [key(make()) for make in made]
     assert all(old != new for old, new in zip(before, after, strict=True))
-    (files / "0.txt").write_text("longer than it was before")
+    (files / "0.txt").write_text("longer than it was before", "utf-8")
     os.utime(files / "0.txt", ns=(1, 1))
     assert all(key(make()) != old for make, old in zip(made, after, strict=True))
 

@@ -1,4 +1,8 @@
-"""`feedline.why(model, dataset)` leaves model, dataset and dice as they were."""
+"""`feedline.why(model, dataset)` leaves model, dataset and dice as they were.
+
+Time goes by whenever it looks at its clock: what it tries, and when it has enough,
+does not depend on the machine. The slow tests let it measure.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,28 @@ import tensorflow as tf
 import feedline
 from feedline.errors import FeedlineError
 from feedline.job.snapshot import variables_of
+from feedline.measure.clock import FakeClock, SystemClock
 
 pytestmark = [
     pytest.mark.tensorflow,
     pytest.mark.filterwarnings("ignore::UserWarning:keras"),
 ]
+SLOW = pytest.mark.slow
+
+
+class TickingClock(FakeClock):
+    def now(self) -> float:
+        self.time += 0.03
+        return self.time
+
+    def cpu(self) -> float:
+        self.cpu_time += 0.03
+        return self.cpu_time
+
+
+@pytest.fixture(autouse=True)
+def _ticking(monkeypatch):
+    monkeypatch.setattr("feedline.inprocess.SystemClock", TickingClock)
 
 
 def make_model() -> keras.Model:
@@ -44,19 +65,21 @@ def values(model: keras.Model) -> list[np.ndarray]:
     return [variable.numpy().copy() for variable in variables_of(model)]
 
 
-@pytest.fixture(scope="module")
-def looked_at():
-    """A model that has trained, before and after; a twin that nobody looked at."""
+@pytest.fixture(
+    scope="module",
+    params=[(TickingClock, 30), pytest.param((SystemClock, 3), marks=SLOW)],
+    ids=["ticking", "measuring"],
+)
+def looked_at(request):
+    """A model that has trained, what it was before, and the report."""
+    clock, seconds = request.param
     model, dataset = make_model(), make_dataset()
-    twin, same = make_model(), make_dataset()
-    for one, data in ((model, dataset), (twin, same)):
-        one.fit(data, epochs=2, verbose=0)
-        random.seed(1)
-        np.random.seed(1)
-        tf.random.set_seed(1)
+    model.fit(dataset, epochs=2, verbose=0)
     before, function = values(model), model.train_function
-    report = feedline.why(model, dataset, seconds=3)
-    return model, dataset, twin, same, before, function, report
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("feedline.inprocess.SystemClock", clock)
+        report = feedline.why(model, dataset, seconds=seconds)
+    return model, before, function, report
 
 
 def test_it_gives_a_report(looked_at):
@@ -75,7 +98,7 @@ def test_a_capture_of_some_steps_comes_with_it(looked_at):
 
 
 def test_every_variable_is_as_it_was(looked_at):
-    model, before, function = looked_at[0], looked_at[4], looked_at[5]
+    model, before, function, _ = looked_at
     after = values(model)
     assert len(after) == len(before)
     for was, now in zip(before, after, strict=True):
@@ -85,15 +108,18 @@ def test_every_variable_is_as_it_was(looked_at):
     assert not model.run_eagerly
 
 
-def test_training_goes_on_as_if_nothing_had_happened(looked_at):
+def test_training_goes_on_as_if_nothing_had_happened():
     """The shuffling, the dropout, the dice of Python, NumPy and TensorFlow."""
-    model, dataset, twin, same, *_ = looked_at
+    model, dataset = make_model(), make_dataset()
+    twin, same = make_model(), make_dataset()
     drawn = []
     for one, data in ((model, dataset), (twin, same)):
-        if one is twin:
-            random.seed(1)
-            np.random.seed(1)
-            tf.random.set_seed(1)
+        one.fit(data, epochs=2, verbose=0)
+        random.seed(1)
+        np.random.seed(1)
+        tf.random.set_seed(1)
+        if one is model:
+            feedline.why(model, dataset, seconds=1)
         order = [batch[1].numpy().tolist() for batch in data]
         dice = random.random(), np.random.rand(), float(tf.random.uniform([]))
         drawn.append((order, dice))
@@ -160,8 +186,10 @@ def test_an_empty_dataset():
 
 def test_whoever_profiles_already_goes_on(tmp_path):
     tf.profiler.experimental.start(str(tmp_path))
-    report = feedline.why(make_model(), make_dataset(), seconds=1)
-    tf.profiler.experimental.stop()
+    try:
+        report = feedline.why(make_model(), make_dataset(), seconds=1)
+    finally:
+        tf.profiler.experimental.stop()
     assert report.trace is None
     assert any("profile" in line for line in report.unknown)
     assert list(tmp_path.rglob("*.xplane.pb"))

@@ -16,7 +16,7 @@ def tree(root: Path, files: dict[str, object]) -> Path:
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{content}\n")
+        path.write_text(f"{content}\n", "utf-8")
     return root
 
 

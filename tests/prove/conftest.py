@@ -10,3 +10,5 @@ def no_seed():
     import tensorflow as tf
 
     tf.random.set_seed(None)
+    yield
+    tf.random.set_seed(None)

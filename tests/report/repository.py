@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import textwrap
 
@@ -10,6 +11,13 @@ import pytest
 from feedline.fixes.fix import Edit
 from feedline.report import patch
 from feedline.report.patch import Place
+
+# Neither the user's settings nor a repository that the tests are started from.
+BARE = {
+    **{name: value for name, value in os.environ.items() if name[:4] != "GIT_"},
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
 
 
 class Repository:
@@ -20,18 +28,24 @@ class Repository:
         self.file = root / name
         self.file.parent.mkdir(parents=True, exist_ok=True)
         if not (root / ".git").exists():
-            self.git("init", "--quiet")
+            self.git("init", "--quiet", "--template=")
 
     def git(self, *command, cwd=None):
         done = subprocess.run(
-            ["git", *command], cwd=cwd or self.root, capture_output=True, text=True
+            ["git", *command],
+            cwd=cwd or self.root,
+            env=BARE,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def write(self, source):
         if isinstance(source, str):
-            source = textwrap.dedent(source).encode()
+            source = textwrap.dedent(source).encode("utf-8")
         self.file.write_bytes(source)
 
     def place(self, fix, line, op="map", label="", args=None, **more):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from feedline.report.report import AfterRow, FixRow, ProofRow
 from feedline.report.terminal import render
@@ -86,5 +86,13 @@ def test_what_a_script_is_named_is_never_an_escape():
 
 
 @given(reports())
+@settings(max_examples=30)
 def test_any_report_can_be_shown(report):
+    assert render(report)
+
+
+@pytest.mark.slow
+@given(reports())
+@settings(max_examples=300)
+def test_many_more_reports_can_be_shown(report):
     assert render(report)

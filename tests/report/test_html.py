@@ -102,8 +102,19 @@ def test_the_page_is_one_small_file_that_fetches_nothing(name):
 
 
 @given(reports())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_report_can_be_shown(report):
+    can_be_shown(report)
+
+
+@pytest.mark.slow
+@given(reports())
+@settings(max_examples=200, deadline=None)
+def test_many_more_reports_can_be_shown(report):
+    can_be_shown(report)
+
+
+def can_be_shown(report):
     page = Page(html.render(report))
     assert "feedline-report" in page.ids
     assert page.data("feedline-view")
@@ -237,10 +248,10 @@ def test_it_is_written_whole_and_an_earlier_page_is_replaced(tmp_path):
 @pytest.mark.parametrize("foreign", ["<!doctype html><p>mine</p>", "notes", "{}"])
 def test_a_foreign_file_is_not_overwritten(tmp_path, foreign):
     path = tmp_path / "r.html"
-    path.write_text(foreign)
+    path.write_text(foreign, "utf-8")
     with pytest.raises(OutputExists, match="is not a feedline page"):
         sample().to_html(path)
-    assert path.read_text() == foreign
+    assert path.read_text("utf-8") == foreign
     sample().to_html(path, force=True)
     assert path.read_text("utf-8").startswith("<!doctype html>")
 

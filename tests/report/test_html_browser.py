@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect as wait_for
 
 from feedline.report.fitted import model_of
 from feedline.report.json import from_json, to_json
 from feedline.report.whatif import expect, need
-from tests.browser import opened
+from tests import browser as chromium
+from tests.place import LIMIT
 from tests.report.pages import captured, cured, hostile, measured, wide
 
 pytestmark = pytest.mark.browser
 
 PHONE = {"viewport": {"width": 360, "height": 740}}
 DARK = {"color_scheme": "dark"}
+
+
+@contextmanager
+def opened(browser, path, **context):
+    """With time for whatever is waited for, on however busy a machine."""
+    with chromium.opened(browser, path, **context) as (page, wrong):
+        page.set_default_timeout(1e3 * LIMIT)
+        yield page, wrong
 
 
 @pytest.fixture
@@ -145,7 +157,7 @@ def test_it_prints(browser, saved):
         assert not page.is_visible("nav")
         page.wait_for_selector("text=Storage keeps up", state="visible")
         total = page.locator("[data-chart=bars] svg text").last
-        assert total.get_attribute("fill") == "#000000"
+        wait_for(total).to_have_attribute("fill", "#000000", timeout=1e3 * LIMIT)
         assert page.pdf(format="A4").startswith(b"%PDF")
         page.emulate_media(media="screen")
         page.wait_for_selector("text=Storage keeps up", state="hidden")

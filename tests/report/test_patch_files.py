@@ -56,7 +56,7 @@ def test_names_from_the_root_of_the_work_tree(tmp_path, monkeypatch, name):
 def test_names_from_the_current_directory_outside_of_git(tmp_path, monkeypatch):
     script = tmp_path / "here" / "job" / "train.py"
     script.parent.mkdir(parents=True)
-    script.write_text("ds = ds.map(f)\n")
+    script.write_text("ds = ds.map(f)\n", "utf-8")
     place = Place(Edit("parallel-map", 0), str(script), 1, "map")
     for cwd, name in [(tmp_path / "here", "job/train.py"), (script.parent, "train.py")]:
         monkeypatch.chdir(cwd)
@@ -71,7 +71,7 @@ def test_names_from_the_current_directory_outside_of_git(tmp_path, monkeypatch):
 def test_several_files_in_one_patch(repository):
     repository.write("ds = ds.map(f)\n")
     other = repository.root / "data.py"
-    other.write_text("def feed(ds):\n    return ds.batch(2)\n")
+    other.write_text("def feed(ds):\n    return ds.batch(2)\n", "utf-8")
     places = [
         repository.place("parallel-map", 1),
         Place(Edit("prefetch"), str(other), 2, "batch"),
@@ -80,7 +80,10 @@ def test_several_files_in_one_patch(repository):
     assert repository.apply(places) == (
         b"ds = ds.map(f, num_parallel_calls=-1).cache()\n"
     )
-    assert other.read_text() == "def feed(ds):\n    return ds.batch(2).prefetch(-1)\n"
+    assert (
+        other.read_text("utf-8")
+        == "def feed(ds):\n    return ds.batch(2).prefetch(-1)\n"
+    )
     assert [o.place for o in repository.made.outcomes] == places
 
 
@@ -109,7 +112,7 @@ def test_files_that_are_left_alone(tmp_path, name, source):
 def test_files_outside_of_the_project_are_left_alone(tmp_path):
     (tmp_path / "project").mkdir()
     script = tmp_path / "train.py"
-    script.write_text("ds = ds.map(f)\n")
+    script.write_text("ds = ds.map(f)\n", "utf-8")
     place = Place(Edit("parallel-map", 0), str(script), 1, "map")
     assert "outside" in patch.make([place], tmp_path / "project").left[0].reason
     place = Place(Edit("parallel-map", 0), textwrap.__file__, 1, "map")
@@ -181,7 +184,7 @@ LINES = st.lists(st.sampled_from(["", "a", "b", "c\r", "é"]), max_size=14)
 @settings(
     max_examples=60,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(LINES, LINES, st.booleans(), st.booleans())
 # Lines that repeat around the change, up to the end of the file.

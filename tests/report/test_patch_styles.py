@@ -9,6 +9,7 @@ import re
 import sys
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -140,12 +141,12 @@ def plain(calls):
     ]
 
 
-@settings(
-    max_examples=120,
+LAW = settings(
+    max_examples=60,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(
+WRITTEN = (
     st.lists(LINKS, min_size=1, max_size=6),
     st.sampled_from(STYLES),
     st.lists(
@@ -156,9 +157,22 @@ def plain(calls):
     st.sampled_from(["\n", "\r\n"]),
     st.integers(0, 99),
 )
-def test_a_patched_source_does_what_the_plan_does(
-    repository, links, style, wishes, prefetch, newline, seed
-):
+
+
+@LAW
+@given(st.tuples(*WRITTEN))
+def test_a_patched_source_does_what_the_plan_does(repository, written_so):
+    holds(repository, *written_so)
+
+
+@pytest.mark.slow
+@settings(LAW, max_examples=120)
+@given(st.tuples(*WRITTEN))
+def test_many_more_patched_sources_do_what_the_plan_does(repository, written_so):
+    holds(repository, *written_so)
+
+
+def holds(repository, links, style, wishes, prefetch, newline, seed):
     source = written(links, style, random.Random(seed)).replace("\n", newline)
     repository.write(source.encode())
     calls = recorded(source)

@@ -111,7 +111,7 @@ def test_the_patched_pipeline_is_the_planned_one(repository, run):
     patched = run()["data"]
     assert shape(read(patched)) == shape(fixes.apply(pipeline, plan))
     assert elements(patched) == before
-    after = repository.file.read_text()
+    after = repository.file.read_text("utf-8")
     assert "# One of many." in after
     assert "  # twice" in after
 

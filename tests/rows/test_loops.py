@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.place import LIMIT
 from tests.rows.build import OPTIMIZERS, WIDTH, WORDS, assert_same, batches
 
 from feedline.rows import install
@@ -98,7 +99,7 @@ def test_gradients_missing_for_a_table():
 
 def test_importing_loads_no_tensorflow():
     code = "import sys, feedline.rows; assert 'tensorflow' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,8 @@ def test_two_replicas(names):
         cwd=ROOT,
         capture_output=True,
         text=True,
+        encoding="utf-8",
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == names.split()

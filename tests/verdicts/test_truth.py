@@ -24,14 +24,14 @@ def saying(*found: str, bound: str = "input") -> Verdict:
 
 def test_truth_is_read_from_the_docstring(tmp_path):
     script = tmp_path / "job.py"
-    script.write_text('"""Slow.\n\nCause: a | b\nBound: input\nNot: c\n"""\n')
+    script.write_text('"""Slow.\n\nCause: a | b\nBound: input\nNot: c\n"""\n', "utf-8")
     truth = read_truth(script)
     assert truth == Truth(script, ("a", "b"), bounds=("input",), cured=("c",))
 
 
 def test_a_script_that_states_no_cause_has_no_truth(tmp_path):
     script = tmp_path / "helper.py"
-    script.write_text('"""Not a job."""\n')
+    script.write_text('"""Not a job."""\n', "utf-8")
     assert read_truth(script) is None
 
 

@@ -1,8 +1,8 @@
-"""Which verdicts a plain `pytest` asks for, and the table it prints of them.
+"""The table that pytest prints of the verdicts it has asked for.
 
-Each takes a run of TensorFlow of some twenty seconds, alone on the machine. A few
-of different kinds belong to the default tests; `pytest -m slow` runs them all, and
-naming one (`-k serial_map`, `test_verdicts.py::test_verdict[serial_map]`) runs it.
+Each verdict takes a run of TensorFlow of some twenty seconds, on a machine with
+nothing else to do: all of them are marked slow. `pytest -m slow -k serial_map` runs
+one.
 """
 
 from __future__ import annotations
@@ -14,31 +14,6 @@ import pytest
 from tests.verdicts.truth import Truth, Verdict, as_markdown, confusion
 
 OUTCOMES = pytest.StashKey[list[tuple[Truth, Verdict | None]]]()
-
-
-def choose(
-    config: pytest.Config,
-    items: list[pytest.Item],
-    folder: Path,
-    default: frozenset[str],
-) -> None:
-    """Mark and deselect the verdicts of one folder; other tests are left alone."""
-    expression = config.option.markexpr
-    all_of_them = "slow" in expression and "not slow" not in expression
-    by_name = bool(config.option.keyword) or any("::" in arg for arg in config.args)
-    left_out = []
-    for item in items:
-        truth = getattr(item, "callspec", None) and item.callspec.params.get("truth")
-        asked = item.get_closest_marker("tensorflow") is not None
-        if truth is None or not asked or folder not in item.path.parents:
-            continue
-        if all_of_them or truth.name not in default:
-            item.add_marker(pytest.mark.slow)
-        if not expression and not by_name and truth.name not in default:
-            left_out.append(item)
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
 
 
 def note(config: pytest.Config, truth: Truth, verdict: Verdict | None) -> None:

@@ -67,7 +67,7 @@ def truths(folder: Path) -> list[Truth]:
 
 
 def read_truth(script: Path) -> Truth | None:
-    doc = ast.get_docstring(ast.parse(script.read_text())) or ""
+    doc = ast.get_docstring(ast.parse(script.read_text("utf-8"))) or ""
     stated = {}
     for line in doc.splitlines():
         key, colon, value = line.partition(": ")
@@ -96,11 +96,17 @@ def ask(script: Path, folder: Path, seconds: float | None = None) -> Verdict:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "COLUMNS": "80"},
+        encoding="utf-8",
+        env={
+            **os.environ,
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+            "COLUMNS": "80",
+            "PYTHONIOENCODING": "utf-8",
+        },
     )
     if done.returncode != 0 or not report.exists():
         raise NoVerdict(f"exit code {done.returncode}\n{done.stdout}")
-    saved = json.loads(report.read_text())
+    saved = json.loads(report.read_text("utf-8"))
     found = tuple(finding["cause"] for finding in saved["findings"])
     return Verdict(found, saved["bound"], done.stdout)
 

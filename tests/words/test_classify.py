@@ -308,7 +308,8 @@ def test_a_damaged_directory_is_told(trained, tmp_path, name, harm):
 )
 def test_lies(trained, tmp_path, change, message):
     place = trained.save(tmp_path / "c") / "classifier.json"
-    place.write_text(json.dumps({**json.loads(place.read_text()), **change}))
+    about = {**json.loads(place.read_bytes()), **change}
+    place.write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(ClassifierError, match=message):
         classify.load(tmp_path / "c")
 
@@ -324,8 +325,8 @@ def test_it_is_as_good_as_fasttext(tmp_path):
     draw = np.random.default_rng(0)
     made = planted(2000)
     pairs = [made[i] for i in draw.permutation(2000)]
-    (tmp_path / "train.txt").write_text(lines(pairs))
-    (tmp_path / "test.txt").write_text(lines(planted(2000, seed=1)))
+    (tmp_path / "train.txt").write_text(lines(pairs), "utf-8")
+    (tmp_path / "test.txt").write_text(lines(planted(2000, seed=1)), "utf-8")
     theirs = fasttext.train_supervised(
         str(tmp_path / "train.txt"), epoch=10, lr=0.5, wordNgrams=2, verbose=0
     )

@@ -160,7 +160,7 @@ def test_what_is_wrong_is_told(tmp_path, name, content, message):
 
 
 def test_columns_that_are_not_there(tmp_path):
-    (tmp_path / "t.csv").write_text("label,text\na,b\n")
+    (tmp_path / "t.csv").write_bytes(b"label,text\na,b\n")
     with pytest.raises(CorpusError, match="no column 'mood'"):
         classify.train(tmp_path / "t.csv", label="mood")
     with pytest.raises(CorpusError, match="no column 9"):
@@ -186,7 +186,7 @@ def test_pairs_that_are_none(data, message):
 
 
 def test_texts_without_a_label_are_left_out_and_counted(tmp_path, caplog):
-    (tmp_path / "t.txt").write_text("__label__a x\nnone\n\n__label__b y\n")
+    (tmp_path / "t.txt").write_bytes(b"__label__a x\nnone\n\n__label__b y\n")
     made = classify.train(tmp_path / "t.txt", epochs=1)
     assert made.about["texts"] == 2
     assert made.about["unlabelled"] == 2

@@ -25,7 +25,8 @@ OPTIONS = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1"]
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     lines = planted.sentences(count=3000)
-    path.write_text("\n".join(" ".join(line) for line in lines) + "\n")
+    text = "\n".join(" ".join(line) for line in lines) + "\n"
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -46,7 +47,8 @@ class Cluster:
         self.out = out
         out.mkdir()
         self.file = out / "cluster.json"
-        self.file.write_text(json.dumps({"cluster": {"worker": addresses(count)}}))
+        workers = {"cluster": {"worker": addresses(count)}}
+        self.file.write_text(json.dumps(workers), encoding="utf-8")
         self.command = [sys.executable, "-m", "feedline", "words", "train"]
         self.command += [str(corpus), "-o", str(out / "vectors"), *OPTIONS]
         self.command += ["--engine", "tensorflow", "--cluster", str(self.file)]
@@ -65,18 +67,18 @@ class Cluster:
 
     def wait(self):
         for worker in self.workers:
-            assert worker.wait(300) == 0, self.logs()
+            assert worker.wait(500) == 0, self.logs()
 
     def logs(self, most=2500):
         """The end of what each worker said."""
         return "\n".join(
-            path.read_text(errors="replace")[-most:]
+            path.read_text("utf-8", "replace")[-most:]
             for path in sorted(self.out.glob("worker-*.log"))
         )
 
     def wait_for_checkpoint(self):
         path = self.out / "vectors" / "training" / "checkpoint.json"
-        for _ in range(1200):
+        for _ in range(4000):
             if path.exists():
                 return
             assert all(worker.poll() is None for worker in self.workers), self.logs()

@@ -28,6 +28,7 @@ from tests.words.text import (
 )
 
 from feedline.errors import CorpusError
+from feedline.words import counting
 from feedline.words.blocks import FileBlocks
 from feedline.words.corpus import Corpus, prepare
 from feedline.words.counting import count
@@ -57,9 +58,9 @@ def as_dict(counted) -> dict[str, int]:
 
 @settings(max_examples=80, deadline=None)
 @given(text=TEXTS, lower=st.booleans(), threads=st.sampled_from([1, 2, 3]))
-def test_counts_are_those_of_a_counter(text, lower, threads):
+def test_counts_are_those_of_a_counter(tmp_path_factory, text, lower, threads):
     sentences = sentences_of(BEGINNING + text, lower=lower)
-    with new_place() as place:
+    with new_place(tmp_path_factory) as place:
         path = write(place / "c.txt", BEGINNING + text)
         found = counts_of(path, threads=threads, lower=lower)
     assert found == Counter(word for words in sentences for word in words)
@@ -67,8 +68,10 @@ def test_counts_are_those_of_a_counter(text, lower, threads):
 
 @settings(max_examples=40, deadline=None)
 @given(text=TEXTS, least=st.integers(1, 3), lower=st.booleans())
-def test_decoding_gives_the_words_of_the_vocabulary(text, least, lower):
-    with new_place() as place:
+def test_decoding_gives_the_words_of_the_vocabulary(
+    tmp_path_factory, text, least, lower
+):
+    with new_place(tmp_path_factory) as place:
         corpus = Corpus.of(write(place / "c.txt", BEGINNING + text), lower=lower)
         vocabulary, shards = prepare(corpus, place / "cache", min_count=least)
     sentences = sentences_of(BEGINNING + text, lower=lower)
@@ -319,7 +322,9 @@ def test_progress_is_told(tmp_path):
         assert 0 <= done <= total
 
 
-def test_an_interrupted_count_leaves_nothing(tmp_path):
+def test_an_interrupted_count_leaves_nothing(tmp_path, monkeypatch):
+    # A thread may have to compile first; it is not to be left behind for that.
+    monkeypatch.setattr(counting, "_PATIENCE", 300)
     path = write(tmp_path / "c.txt", "a b c\n" * 1000)
 
     def interrupt(*_):

@@ -140,7 +140,7 @@ def test_more_spellings_than_guesses(tmp_path):
     """The five best may all be question words in other spellings: not solved."""
     words = ("a", "b", "c", "d", "A", "B", "C")
     matrix = np.eye(4)[[0, 1, 2, 3, 0, 1, 2]] + 0.01
-    (tmp_path / "q").write_text(": s\na b c d\n")
+    (tmp_path / "q").write_bytes(b": s\na b c d\n")
     vectors = Vectors(words, matrix)
     score, _ = vectors.to_gensim().evaluate_word_analogies(str(tmp_path / "q"))
     assert solve_analogies(vectors, tmp_path / "q").accuracy == score
@@ -150,7 +150,7 @@ def test_pairs_between_spaces_or_commas_are_read_too(tmp_path):
     vectors = Vectors(("a", "b", "c"), np.array([[1, 0], [1, 1], [0, 1]]))
     for separator in ("\t", " ", ",", ";"):
         rows = [("a", "b", "5"), ("a", "c", "1"), ("b", "c", "4")]
-        (tmp_path / "p").write_text("\n".join(map(separator.join, rows)))
+        (tmp_path / "p").write_text("\n".join(map(separator.join, rows)), "utf-8")
         assert compare_pairs(vectors, tmp_path / "p").pairs == 3
 
 
@@ -172,13 +172,13 @@ def test_a_bad_file_of_analogies_is_told(vectors, tmp_path, text, message):
 
 
 def test_a_file_without_known_pairs_is_told(vectors, tmp_path):
-    (tmp_path / "p").write_text("zzz\tyyy\t3\nnonsense\n")
+    (tmp_path / "p").write_bytes(b"zzz\tyyy\t3\nnonsense\n")
     with pytest.raises(FeedlineError, match="0 of its pairs are in the vocabulary"):
         compare_pairs(vectors, tmp_path / "p")
 
 
 def test_no_question_can_be_asked(tmp_path):
-    (tmp_path / "q").write_text(": s\na b c d\n")
+    (tmp_path / "q").write_bytes(b": s\na b c d\n")
     found = solve_analogies(Vectors(("x",), np.ones((1, 2))), tmp_path / "q")
     assert found.accuracy == 0
     assert found.total.unknown == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import logging
 import lzma
 import struct
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -192,7 +194,7 @@ def test_the_first_words_only(tmp_path):
 )
 def test_a_number_is_read_as_numpy_reads_it(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "number.glove"
-    path.write_text(f"word {text} 1.5\nother 1 2\n")
+    path.write_text(f"word {text} 1.5\nother 1 2\n", encoding="utf-8")
     with np.errstate(over="ignore"):
         wanted = np.array([float(text)]).astype(np.float32)[0]
     if np.isfinite(wanted):
@@ -210,7 +212,8 @@ def test_a_number_between_two_floats_is_rounded_once(tmp_path):
     """Just above, at and below the middle of 1 and the next float32."""
     middle = "1.000000059604644775390625"
     texts = [middle, middle + "1", middle[:-1] + "4999"]
-    (tmp_path / "v").write_text("".join(f"w{i} {t}\n" for i, t in enumerate(texts)))
+    lines = "".join(f"w{i} {t}\n" for i, t in enumerate(texts))
+    (tmp_path / "v").write_text(lines, encoding="utf-8")
     found = formats.read(tmp_path / "v", "glove").matrix[:, 0]
     wanted = np.array([float(t) for t in texts]).astype(np.float32)
     np.testing.assert_array_equal(found, wanted)
@@ -249,6 +252,7 @@ def test_gensim_reads_the_text_without_a_header(tmp_path):
     found = KeyedVectors.load_word2vec_format(
         str(tmp_path / "v.glove"), binary=False, no_header=True
     )
+    gc.collect()  # so that the warning comes here, and not amid another test
     assert found.index_to_key == list(vectors.words)
     np.testing.assert_array_equal(found.vectors, vectors.matrix)
 
@@ -394,7 +398,7 @@ def _flag(data: bytes) -> int:
 
 def test_an_export_for_the_projector(tmp_path):
     made().export(tmp_path / "board", "projector")
-    config = (tmp_path / "board" / "projector_config.pbtxt").read_text()
+    config = (tmp_path / "board" / "projector_config.pbtxt").read_text("utf-8")
     assert 'tensor_path: "vectors.tsv"' in config
     metadata = (tmp_path / "board" / "metadata.tsv").read_text("utf-8").splitlines()
     assert metadata[:2] == ["word\tcount", "the\t5"]
@@ -428,11 +432,26 @@ def test_an_export_for_the_projector(tmp_path):
     ],
 )
 def test_bad_text_names_the_line(tmp_path, text, message):
-    (tmp_path / "v").write_text(text)
+    (tmp_path / "v").write_text(text, encoding="utf-8")
     with pytest.raises(VectorsError) as caught:
         Vectors.load(tmp_path / "v")
     assert message in str(caught.value)
     assert str(tmp_path / "v") in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_no_thread_outlives_the_reading(tmp_path, limit):
+    """Nor waits for the garbage collector while an error is kept: that ends it
+    wherever it happens to be, even where threads are being started."""
+    (tmp_path / "v").write_bytes(b"a 1 2\nb 1 2\nc 1\n")
+    before = set(threading.enumerate())
+    if limit is None:
+        with pytest.raises(VectorsError) as caught:
+            formats.read(tmp_path / "v", "glove")
+        assert "line 3" in str(caught.value)
+    else:
+        assert formats.read(tmp_path / "v", "glove", limit=1).words == ("a",)
+    assert set(threading.enumerate()) <= before
 
 
 def test_bad_binary_names_the_byte(tmp_path):

@@ -76,9 +76,9 @@ def test_the_score_by_hand(tmp_path):
     threshold=st.sampled_from([0.1, 0.5, 1.0, 1.7, 3.1]),
     delta=st.integers(0, 3),
 )
-def test_it_is_word2phrase(sentences, passes, threshold, delta):
+def test_it_is_word2phrase(tmp_path_factory, sentences, passes, threshold, delta):
     options = {"passes": passes, "threshold": threshold, "delta": delta}
-    with new_place() as place:
+    with new_place(tmp_path_factory) as place:
         found = joined(sentences, place, **options)
     assert found == by_hand(sentences, **options)
 

@@ -35,7 +35,14 @@ def test_analogies_are_found(language, options):
 
 def test_an_unseen_word_has_a_vector_from_its_subwords(language):
     vectors = words.train(
-        language, dim=32, epochs=3, min_count=1, min_n=3, max_n=4, bucket=5000
+        language,
+        dim=32,
+        epochs=3,
+        min_count=1,
+        min_n=3,
+        max_n=4,
+        bucket=5000,
+        threads=1,
     )
     seen, unseen = vectors["plural3many"], vectors["plural3manyx"]
     cosine = seen @ unseen / ((seen @ seen) * (unseen @ unseen)) ** 0.5

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +18,31 @@ from feedline import words
 from feedline.errors import OutputExists, TrainingError
 from feedline.words import checkpoint
 from feedline.words.driver import Driver
+from feedline.words.loop import Leg
 
 OPTIONS = {"dim": 24, "min_count": 1, "threads": 1}
-# Long enough to be killed in the midst of it, more than once.
-EPOCHS = 300
+EPOCHS = 8
 
+# Its second checkpoint is half written, the matrices but not yet what speaks of them,
+# when it says so and waits, however fast or slow it is.
 PROGRAM = """
 import json, sys
 from feedline import words
+from feedline.words import checkpoint, driver
+
+replace, written = checkpoint._replace, []
+
+def stop(path, data):
+    if written:
+        print("here", flush=True)
+        sys.stdin.read()
+    written.append(path)
+    replace(path, data)
+
+checkpoint._replace = stop
+driver._SHARE = float("inf")  # however long it takes to write them
 options = json.loads(sys.argv[3])
-words.train(sys.argv[1], out=sys.argv[2], checkpoint_every=0.02, **options)
+words.train(sys.argv[1], out=sys.argv[2], checkpoint_every=1e-9, **options)
 """
 
 
@@ -35,30 +50,30 @@ words.train(sys.argv[1], out=sys.argv[2], checkpoint_every=0.02, **options)
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     lines = planted.sentences(count=1500)
-    path.write_text("\n".join(" ".join(line) for line in lines) + "\n")
+    text = "\n".join(" ".join(line) for line in lines) + "\n"
+    path.write_text(text, encoding="utf-8")
     return path
 
 
-def started(corpus: Path, out: Path, **options) -> subprocess.Popen[bytes]:
+@contextmanager
+def training(corpus: Path, out: Path, **options):
+    """A process that is amid its training and stays there; killed in the end."""
     command = [sys.executable, "-c", PROGRAM, str(corpus), str(out)]
     paths = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.Popen(
+    with subprocess.Popen(
         [*command, json.dumps({**OPTIONS, **options})],
         env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
-
-
-def wait_for_checkpoint(process: subprocess.Popen[bytes], out: Path, after=None):
-    path = out / "training" / "checkpoint.json"
-    for _ in range(2000):
-        if process.poll() is not None:
-            break
-        if path.exists() and path.read_bytes() != after:
-            return
-        time.sleep(0.01)
-    errors = process.stderr.read().decode() if process.stderr else ""
-    pytest.fail(f"no checkpoint was written; exit {process.returncode}: {errors}")
+    ) as process:
+        try:
+            if process.stdout.readline().strip() != b"here":
+                errors = process.stderr.read().decode("utf-8", "replace")
+                pytest.fail(f"it ended too soon: {errors}")
+            yield
+        finally:
+            process.send_signal(signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +88,15 @@ def test_killed_twice_and_resumed_ends_the_same(corpus, tmp_path, options):
     out = tmp_path / "killed"
     before = None
     for resume in (False, True):
-        process = started(corpus, out, resume=resume, **options)
-        wait_for_checkpoint(process, out, before)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stderr.close()
-        before = (out / "training" / "checkpoint.json").read_bytes()
+        with training(corpus, out, resume=resume, **options):
+            pass
+        now = checkpoint.read(out / "training")
+        assert now is not None
+        assert before is None or (now.epoch, now.place) > before
+        before = now.epoch, now.place
         assert not (out / "vectors.json").exists()
+        # The one that was being written is there as well, and nothing speaks of it.
+        assert len(list((out / "training").glob("*.safetensors"))) == 2
     found = words.train(corpus, out=out, resume=True, **OPTIONS, **options)
     whole = words.train(corpus, **OPTIONS, **options)
     assert np.array_equal(found.matrix, whole.matrix)
@@ -118,8 +135,12 @@ def test_an_interrupt_leaves_a_checkpoint(corpus, unfinished):
     whole = words.train(corpus, epochs=3, **OPTIONS)
     resumed = words.train(corpus, out=unfinished, resume=True, epochs=3, **OPTIONS)
     assert np.array_equal(resumed.matrix, whole.matrix)
-    lines = (unfinished / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3]
+    assert epochs_noted(unfinished) == [1, 2, 3]
+
+
+def epochs_noted(out: Path) -> list[int]:
+    lines = (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["epoch"] for line in lines]
 
 
 def test_resuming_otherwise_is_refused(corpus, unfinished):
@@ -136,7 +157,7 @@ def test_resuming_otherwise_is_refused(corpus, unfinished):
 
 def test_resuming_on_another_corpus_is_refused(corpus, unfinished, tmp_path):
     other = tmp_path / "other.txt"
-    other.write_text("other words\n" * 50)
+    other.write_text("other words\n" * 50, encoding="utf-8")
     options = {**OPTIONS, "epochs": 3, "out": unfinished, "resume": True}
     with pytest.raises(TrainingError, match=r"other\.txt was not part of it"):
         words.train(other, **options)
@@ -144,9 +165,28 @@ def test_resuming_on_another_corpus_is_refused(corpus, unfinished, tmp_path):
     words.train(corpus, **options)
 
 
-def test_more_threads_may_finish_it(corpus, unfinished):
+def test_more_threads_may_finish_it(corpus, unfinished, monkeypatch):
+    begun = checkpoint.read(unfinished / "training")
+    legs = []
+    run = Leg.run
+
+    def noted(leg, threads, watch):
+        legs.append((leg.epoch, threads))
+        return run(leg, threads, watch)
+
+    monkeypatch.setattr(Leg, "run", noted)
     options = {**OPTIONS, "epochs": 3, "threads": 2}
-    words.train(corpus, out=unfinished, resume=True, **options)
+    vectors = words.train(corpus, out=unfinished, resume=True, **options)
+    # It went on from the second epoch, with both.
+    assert legs == [(1, 2), (2, 2)]
+    assert epochs_noted(unfinished) == [1, 2, 3]
+    losses = vectors.config["losses"]
+    assert len(losses) == 3
+    assert losses[0] == begun.state["losses"][0]
+    assert losses[2] < losses[0]
+    assert vectors.config["threads"] == 2
+    assert np.isfinite(vectors.matrix).all()
+    assert np.array_equal(words.load(unfinished).matrix, vectors.matrix)
 
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "*.safetensors"])
@@ -160,17 +200,21 @@ def test_a_damaged_checkpoint_is_found(corpus, unfinished, name):
 
 
 def test_nothing_to_resume_starts_anew(corpus, tmp_path):
-    words.train(corpus, out=tmp_path / "new", resume=True, epochs=1, **OPTIONS)
+    out = tmp_path / "new"
+    found = words.train(corpus, out=out, resume=True, epochs=1, **OPTIONS)
+    whole = words.train(corpus, epochs=1, **OPTIONS)
+    assert found.words == whole.words
+    assert np.array_equal(found.matrix, whole.matrix)
+    assert found.config["losses"] == whole.config["losses"]
+    assert np.array_equal(words.load(out).matrix, whole.matrix)
+    assert epochs_noted(out) == [1]
 
 
 def test_two_runs_cannot_share_a_directory(corpus, tmp_path):
     out = tmp_path / "out"
-    process = started(corpus, out, epochs=100_000)
-    try:
-        wait_for_checkpoint(process, out)
-        with pytest.raises(TrainingError, match="another process trains into"):
-            words.train(corpus, out=out, resume=True, epochs=100_000, **OPTIONS)
-    finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
+    options = {"epochs": EPOCHS, "resume": True}
+    with (
+        training(corpus, out, **options),
+        pytest.raises(TrainingError, match="another process trains into"),
+    ):
+        words.train(corpus, out=out, **OPTIONS, **options)

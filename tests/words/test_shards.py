@@ -12,7 +12,7 @@ import pytest
 from tests.words.text import decode, write
 
 from feedline.errors import CorpusError
-from feedline.words.corpus import Corpus, prepare, reopen
+from feedline.words.corpus import Corpus, _build, prepare, reopen
 from feedline.words.shards import END, Shards, ShardWriter
 from feedline.words.vocabulary import Vocabulary
 
@@ -95,11 +95,11 @@ def harm_a_bit(tokens):
 def harm_the_count(tokens):
     manifest = json.loads((tokens / "manifest.json").read_bytes())
     manifest["tokens"] += 1
-    (tokens / "manifest.json").write_text(json.dumps(manifest))
+    (tokens / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def harm_the_format(tokens):
-    (tokens / "manifest.json").write_text('{"format": 99}')
+    (tokens / "manifest.json").write_bytes(b'{"format": 99}')
 
 
 HARM = {
@@ -107,11 +107,11 @@ HARM = {
     "bytes, not": lambda tokens: os.truncate(tokens / "00000.ids", 40),
     "00000.ids is damaged: it is missing": lambda t: (t / "00000.ids").unlink(),
     "holds no shards": lambda tokens: (tokens / "manifest.json").unlink(),
-    "it is not JSON": lambda tokens: (tokens / "manifest.json").write_text("{"),
-    "it is not a manifest": lambda t: (t / "manifest.json").write_text("[]"),
+    "it is not JSON": lambda tokens: (tokens / "manifest.json").write_bytes(b"{"),
+    "it is not a manifest": lambda t: (t / "manifest.json").write_bytes(b"[]"),
     "manifest.json is damaged: its checksum": harm_the_count,
     "its format is 99, not 1": harm_the_format,
-    "vocabulary.txt is damaged": lambda t: (t / "vocabulary.txt").write_text("a 1\n"),
+    "vocabulary.txt is damaged": lambda t: (t / "vocabulary.txt").write_bytes(b"a 1\n"),
     "vocabulary.txt cannot be read": lambda t: (t / "vocabulary.txt").unlink(),
 }
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_recognised_is_made_anew(cache, corpus):
 
 def test_a_file_that_changes_while_it_is_read_is_read_again_next_time(corpus, cache):
     def append(*_):
-        with corpus.open("a") as file:
+        with corpus.open("a", encoding="utf-8") as file:
             file.write("more\n")
 
     prepare(Corpus.of(corpus), cache, progress=append)
@@ -159,7 +159,7 @@ def test_files_of_others_are_never_removed(corpus, cache, name):
     write(cache / name, "mine")
     with pytest.raises(CorpusError, match=f"{name} was not made by feedline"):
         prepare(Corpus.of(corpus), cache)
-    assert (cache / name).read_text() == "mine"
+    assert (cache / name).read_bytes() == b"mine"
 
 
 def test_an_error_keeps_what_was_there(corpus, cache):
@@ -176,6 +176,8 @@ def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path, cache, limit):
     # A limit on a file's size fails as a full disk does: in the middle of a write.
     words = " ".join(f"word{i}" for i in range(2000))
     corpus = Corpus.of(write(tmp_path / "c.txt", words))
+    # What is compiled on the way is kept in files too, larger than the limit.
+    prepare(corpus, tmp_path / "first", min_count=1)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
@@ -193,16 +195,25 @@ def test_a_place_that_cannot_be_written_is_explained(tmp_path, corpus):
         prepare(Corpus.of(corpus), tmp_path / "file")
 
 
-def test_two_at_once_build_once(corpus, cache):
+def test_two_at_once_build_once(corpus, cache, monkeypatch):
     found: list[Vocabulary] = []
+    built = []
+    together = threading.Barrier(4)
+
+    def build(*args):
+        built.append(args)
+        return _build(*args)
 
     def run():
+        together.wait(300)
         found.append(prepare(Corpus.of(corpus), cache)[0])
 
+    monkeypatch.setattr("feedline.words.corpus._build", build)
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(built) == 1
     assert len(found) == 4
     assert all(vocabulary == found[0] for vocabulary in found)

@@ -181,21 +181,25 @@ def test_analogies_are_found(language, options):
     assert losses[-1] < losses[0]
 
 
-def test_trains_as_the_cpu_does(language):
+@pytest.fixture(scope="module")
+def whole(language):
+    """Trained from the beginning to the end."""
+    return words.train(language, engine="tensorflow", **USUAL)
+
+
+def test_trains_as_the_cpu_does(language, whole):
     fast = words.train(language, **USUAL)
-    vectors = words.train(language, engine="tensorflow", **USUAL)
-    assert planted.solved(vectors) >= 0.9
-    assert vectors.config["losses"] == pytest.approx(fast.config["losses"], rel=0.3)
+    assert planted.solved(whole) >= 0.9
+    assert whole.config["losses"] == pytest.approx(fast.config["losses"], rel=0.3)
+
+
+def test_trains_the_same_again(language, whole):
     again = words.train(language, engine="tensorflow", **USUAL)
-    assert again.matrix == pytest.approx(vectors.matrix, abs=1e-3)
+    assert again.matrix == pytest.approx(whole.matrix, abs=1e-3)
 
 
-def test_goes_on_from_a_checkpoint(language, tmp_path):
-    whole = words.train(language, engine="tensorflow", **USUAL)
-    seen = []
-
+def test_goes_on_from_a_checkpoint(language, whole, tmp_path):
     def stop(progress):
-        seen.append(progress)
         if progress.stage == "train" and progress.epoch == 3:
             raise KeyboardInterrupt
 
@@ -215,16 +219,42 @@ def test_goes_on_from_a_checkpoint(language, tmp_path):
         )
 
 
-def test_auto_takes_the_faster_and_says_by_how_much(language, monkeypatch, caplog):
+@pytest.mark.parametrize(
+    ("speeds", "said"),
+    [
+        (
+            {"cpu": 3000.0, "tensorflow": 2000.0},
+            "engine cpu: 3,000 tokens/s, 1.5 x the 2,000 of tensorflow",
+        ),
+        (
+            {"cpu": 1000.0, "tensorflow": 2500.0},
+            "engine tensorflow: 2,500 tokens/s, 2.5 x the 1,000 of cpu",
+        ),
+    ],
+    ids=["cpu", "tensorflow"],
+)
+def test_auto_takes_the_faster_and_says_by_how_much(
+    language, monkeypatch, caplog, speeds, said
+):
     from feedline.words import auto
 
-    monkeypatch.setattr(auto, "SECONDS", 0.2)
+    monkeypatch.setattr(auto, "speed", lambda name, *_: speeds[name])
     with caplog.at_level("INFO", logger="feedline"):
-        vectors = words.train(language, engine="auto", **USUAL)
+        vectors = words.train(language[:500], engine="auto", **USUAL)
+    assert vectors.config["engine_speeds"] == speeds
+    assert vectors.config["engine"] == max(speeds, key=speeds.get)
+    assert said in caplog.messages
+
+
+def test_auto_measures_both(language, monkeypatch):
+    from feedline.words import auto
+
+    monkeypatch.setattr(auto, "SECONDS", 0.0)
+    vectors = words.train(language[:500], engine="auto", **USUAL)
     speeds = vectors.config["engine_speeds"]
     assert set(speeds) == {"cpu", "tensorflow"}
+    assert min(speeds.values()) > 0
     assert vectors.config["engine"] == max(speeds, key=speeds.get)
-    assert any(" x the " in line for line in caplog.messages)
 
 
 def test_auto_without_tensorflow_is_cpu(language, monkeypatch):
@@ -276,7 +306,7 @@ def test_a_cluster_that_is_none(text, message, tmp_path):
     from feedline.words.engine.tensorflow import cluster
 
     file = tmp_path / "cluster.json"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(TrainingError, match=message):
         cluster.read(file)
 
@@ -288,7 +318,7 @@ def test_a_cluster_is_read_from_a_file_or_the_environment(tmp_path, monkeypatch)
     monkeypatch.setenv("TF_CONFIG", both)
     assert cluster.read(None) == cluster.Cluster(("a:1", "b:1"), 1)
     file = tmp_path / "cluster.json"
-    file.write_text(both)
+    file.write_text(both, encoding="utf-8")
     assert cluster.read(file, 0).chief
     with pytest.raises(TrainingError, match="cannot be read"):
         cluster.read(tmp_path / "none.json")

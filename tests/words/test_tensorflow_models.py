@@ -134,73 +134,90 @@ def test_a_layer_of_words_in_a_model_of_ones_own(kind):
 
 # Saved ------------------------------------------------------------------------
 
+# One process for all of them: to import TensorFlow takes longer than the rest.
 ALONE = """
 import sys
 sys.modules["feedline"] = None  # importing it fails
+import keras
+import numpy as np
 import tensorflow as tf
-words = {words!r}
-if {path!r}.endswith(".keras"):
-    import keras
-    model = keras.saving.load_model({path!r})
-    found = model(tf.constant([words])).numpy()[0]
-else:
-    model = tf.saved_model.load({path!r})
-    found = model.vectors(tf.constant(words)).numpy()
-    served = model.signatures["serving_default"](words=tf.constant([words]))
-    assert (list(served.values())[0].numpy()[0] == found).all()
-sys.stdout.buffer.write(found.tobytes())
+
+words, texts = {words!a}, {texts!a}
+found = {{}}
+model = keras.saving.load_model({keras!a})
+found["v.keras"] = model(tf.constant([words])).numpy()[0]
+
+model = tf.saved_model.load({savedmodel!a})
+found["model"] = model.vectors(tf.constant(words)).numpy()
+served = model.signatures["serving_default"](words=tf.constant([words]))
+found["served"] = list(served.values())[0].numpy()[0]
+
+model = tf.saved_model.load({classifier!a})
+found["chances"] = model.probabilities(tf.constant(texts)).numpy()
+served = model.signatures["serving_default"](texts=tf.constant(texts))
+found["served chances"] = served["probabilities"].numpy()
+found["labels"] = [name.decode() for name in model.labels().numpy()]
+np.savez({out!a}, **found)
 """
+PAIRS = [("Das ist not good", "nein"), ("THIS is not bad größe", "ja")] * 20
+TEXTS = ["this is not good", "", "unseen", "Größe\tbad is\n is", "good das"]
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    from feedline.words import classify
+
+    options = {"dim": 5, "epochs": 3, "threads": 1, "lower": True, "bucket": 50}
+    return classify.train(PAIRS, word_ngrams=3, **options)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory, classifier):
+    """What a process without feedline finds in the models that were saved."""
+    place = tmp_path_factory.mktemp("alone")
+    vectors = with_subwords()
+    asked = [word for word in ASKED if len(word) < 100] + UNSEEN
+    program = ALONE.format(
+        words=asked,
+        texts=TEXTS,
+        keras=str(vectors.export(place / "v.keras")),
+        savedmodel=str(vectors.export(place / "model", "savedmodel")),
+        classifier=str(classifier.export(place / "classifier")),
+        out=str(place / "found.npz"),
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
+    with np.load(place / "found.npz") as found:
+        return vectors, asked, dict(found)
 
 
 @pytest.mark.parametrize("name", ["v.keras", "model"])
-def test_a_saved_model_needs_tensorflow_alone(tmp_path, name):
-    vectors = with_subwords()
-    asked = [word for word in ASKED if len(word) < 100] + UNSEEN
-    place = vectors.export(tmp_path / name, None if "." in name else "savedmodel")
-    program = ALONE.format(words=asked, path=str(place))
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", program], capture_output=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr.decode()[-2000:]
-    found = np.frombuffer(done.stdout, np.float32).reshape(len(asked), 6)
+def test_a_saved_model_needs_tensorflow_alone(alone, name):
+    vectors, asked, found = alone
     known = len(asked) - len(UNSEEN)
-    np.testing.assert_array_equal(found[:known], vectors.lookup(asked[:known]))
+    rows = found[name]
+    np.testing.assert_array_equal(rows[:known], vectors.lookup(asked[:known]))
     expected = vectors.lookup(UNSEEN) if name == "model" else np.zeros((6, 6))
-    np.testing.assert_allclose(found[known:], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(rows[known:], expected, rtol=1e-5, atol=1e-6)
+    if name == "model":
+        np.testing.assert_array_equal(found["served"], rows)
 
 
-CLASSIFY_ALONE = """
-import sys
-sys.modules["feedline"] = None  # importing it fails
-import tensorflow as tf
-model = tf.saved_model.load({path!r})
-found = model.probabilities(tf.constant({texts!r})).numpy()
-served = model.signatures["serving_default"](texts=tf.constant({texts!r}))
-assert (served["probabilities"].numpy() == found).all()
-assert [name.decode() for name in model.labels().numpy()] == {labels!r}
-sys.stdout.buffer.write(found.tobytes())
-"""
+def test_a_classifier_needs_tensorflow_alone(alone, classifier):
+    found = alone[2]
+    assert found["labels"].tolist() == list(classifier.labels)
+    expected = classifier.probabilities(TEXTS)
+    np.testing.assert_allclose(found["chances"], expected, rtol=1e-5)
+    np.testing.assert_array_equal(found["served chances"], found["chances"])
 
 
-def test_a_classifier_needs_tensorflow_alone(tmp_path):
+def test_a_classifier_replaces_nothing_and_has_no_pattern(tmp_path, classifier):
     from feedline.words import classify
 
-    pairs = [("Das ist not good", "nein"), ("THIS is not bad größe", "ja")] * 20
-    options = {"dim": 5, "epochs": 3, "threads": 1, "lower": True, "bucket": 50}
-    made = classify.train(pairs, word_ngrams=3, **options)
-    texts = ["this is not good", "", "unseen", "Größe\tbad is\n is", "good das"]
-    place = made.export(tmp_path / "model")
-    labels = list(made.labels)
-    program = CLASSIFY_ALONE.format(texts=texts, path=str(place), labels=labels)
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", program], capture_output=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr.decode()[-2000:]
-    found = np.frombuffer(done.stdout, np.float32).reshape(len(texts), 2)
-    np.testing.assert_allclose(found, made.probabilities(texts), rtol=1e-5)
+    place = classifier.export(tmp_path / "model")
     with pytest.raises(OutputExists):
-        made.export(place)
-    pattern = classify.train(pairs, dim=2, epochs=1, pattern=r"\w+")
+        classifier.export(place)
+    pattern = classify.train(PAIRS, dim=2, epochs=1, pattern=r"\w+")
     with pytest.raises(ClassifierError, match="pattern"):
         pattern.export(tmp_path / "other")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
@@ -216,7 +233,7 @@ def test_a_saved_model_replaces_only_its_like(tmp_path):
     assert (model.vectors(tf.constant(["the"])).numpy() == 0).all()
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    (tmp_path / "mine" / "thesis.txt").write_bytes(b"years of work")
     with pytest.raises(OutputExists, match="something else"):
         made().export(tmp_path / "mine", "savedmodel", force=True)
     with pytest.raises(VectorsError, match="no directory"):

@@ -61,7 +61,7 @@ def test_a_pattern_finds_the_words(tmp_path):
     pattern=st.sampled_from(PATTERNS),
     lower=st.booleans(),
 )
-def test_a_pattern_is_what_finditer_says(text, pattern, lower):
+def test_a_pattern_is_what_finditer_says(tmp_path_factory, text, pattern, lower):
     decoded = (BEGINNING + text).decode("utf-8", "replace")
     decoded = decoded.lower() if lower else decoded
     expected = [
@@ -69,7 +69,7 @@ def test_a_pattern_is_what_finditer_says(text, pattern, lower):
         for line in decoded.split("\n")
     ]
     expected = [[w for w in words if 0 < len(w.encode()) <= 1024] for words in expected]
-    with new_place() as place:
+    with new_place(tmp_path_factory) as place:
         path = write(place / "c.txt", BEGINNING + text)
         corpus = Corpus.of(path, pattern=pattern, lower=lower)
         vocabulary, shards = prepare(corpus, place / "cache", min_count=1)
@@ -99,14 +99,14 @@ def test_a_callable_finds_the_words(tmp_path):
 
 @settings(max_examples=25, deadline=None)
 @given(text=TEXTS)
-def test_splitting_by_a_callable_is_the_same(text):
+def test_splitting_by_a_callable_is_the_same(tmp_path_factory, text):
     sentences = [words for words in sentences_of(BEGINNING + text) if words]
     whitespace = " \t\n\r\x0b\x0c"
 
     def split(line):
         return line.translate(dict.fromkeys(map(ord, whitespace), " ")).split(" ")
 
-    with new_place() as place:
+    with new_place(tmp_path_factory) as place:
         path = write(place / "c.txt", BEGINNING + text)
         assert words_of(path, place, tokenize=split) == sentences
 

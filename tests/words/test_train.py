@@ -25,7 +25,8 @@ def language():
 @pytest.fixture
 def corpus(tmp_path, language):
     path = tmp_path / "corpus.txt"
-    path.write_text("\n".join(" ".join(line) for line in language) + "\n")
+    text = "\n".join(" ".join(line) for line in language) + "\n"
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -39,7 +40,7 @@ def test_from_a_file_into_a_directory(corpus, tmp_path):
     assert loaded.matrix.shape == (len(vectors), 16)
     assert loaded.config["window"] == 5
     assert loaded.config["epochs"] == 2
-    lines = (out / "metrics.jsonl").read_text().splitlines()
+    lines = (out / "metrics.jsonl").read_text("utf-8").splitlines()
     notes = [json.loads(line) for line in lines]
     assert [note["epoch"] for note in notes] == [1, 2]
     assert notes[-1]["done"] == 1.0
@@ -165,7 +166,7 @@ def test_defaults_follow_the_model():
 @pytest.mark.parametrize("text", ["", "   \n \n"])
 def test_an_empty_corpus(tmp_path, text):
     path = tmp_path / "empty.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(CorpusError, match="empty"):
         words.train(path, **QUICK)
 

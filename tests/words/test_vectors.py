@@ -291,10 +291,10 @@ def test_nothing_is_overwritten_unasked(tmp_path):
 
 
 def test_other_files_in_the_directory_stay(tmp_path):
-    (tmp_path / "metrics.jsonl").write_text("{}\n")
+    (tmp_path / "metrics.jsonl").write_bytes(b"{}\n")
     made().save(tmp_path)
     made(seed=1).save(tmp_path, force=True)
-    assert (tmp_path / "metrics.jsonl").read_text() == "{}\n"
+    assert (tmp_path / "metrics.jsonl").read_bytes() == b"{}\n"
     assert len(list(tmp_path.iterdir())) == 4
 
 
@@ -340,9 +340,9 @@ def test_files_of_two_savings_are_told(tmp_path):
     (one / "vectors.safetensors").write_bytes(
         (two / "vectors.safetensors").read_bytes()
     )
-    about = json.loads((one / "vectors.json").read_text())
-    about["files"] = json.loads((two / "vectors.json").read_text())["files"]
-    (one / "vectors.json").write_text(json.dumps(about))
+    about = json.loads((one / "vectors.json").read_bytes())
+    about["files"] = json.loads((two / "vectors.json").read_bytes())["files"]
+    (one / "vectors.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(VectorsError, match="two savings"):
         Vectors.load(one)
 
@@ -368,10 +368,13 @@ def test_a_query_needs_no_compiler(tmp_path):
     program = (
         "import sys\n"
         "from feedline.words.vectors import Vectors\n"
-        f"Vectors.load({str(path)!r}).similar('king')\n"
+        f"Vectors.load({str(path)!a}).similar('king')\n"
         "print([m for m in ('numba', 'tensorflow', 'gensim') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
     )
     assert done.stdout == "[]\n"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies as st
 
 from feedline.words.corpus import Corpus, prepare
@@ -63,9 +64,9 @@ def words_of(path: object, tmp_path: Path, **options) -> list[list[str]]:
 
 
 @contextmanager
-def new_place() -> Iterator[Path]:
+def new_place(factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory for one example of a property; pytest's own are for one test."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir=factory.getbasetemp()) as place:
         yield Path(place)
 
 

@@ -9,6 +9,7 @@ stands, and the matrices can be saved.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,6 +21,7 @@ from feedline.words.engine.kinds import Tally
 from feedline.words.engine.runner import Alone, Runner
 
 _LOOK = 0.1
+_PAUSE = 0.001
 
 
 class Work(Protocol):
@@ -36,6 +38,20 @@ class Work(Protocol):
         """Do the block at a place of the epoch's order."""
 
 
+class Flag:
+    """As `threading.Event`, without its lock: an interrupt that comes while the main
+    thread takes that one leaves it taken, and the next to ask for it waits forever."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+
 @dataclass
 class Leg:
     """One stretch of an epoch. `next` is the first block that was not taken."""
@@ -50,7 +66,8 @@ class Leg:
     """What has work under way when a block is handed in, or other machines to
     agree with on where to stop."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    _stop: Flag | threading.Event = field(default_factory=Flag, repr=False)
+    _busy: set[int] = field(default_factory=set, repr=False)
     _error: BaseException | None = field(default=None, repr=False)
 
     def run(self, threads: int, watch: Callable[[Leg], bool]) -> bool:
@@ -88,6 +105,9 @@ class Leg:
                 for worker in workers:
                     if worker.ident is not None:
                         worker.join()
+                # A join that was interrupted takes the thread for ended, up to 3.12.
+                while self._busy:
+                    time.sleep(_PAUSE)
                 break
             except KeyboardInterrupt as error:
                 interrupt = error
@@ -95,6 +115,9 @@ class Leg:
             raise interrupt
 
     def _work(self) -> None:
+        # Before it looks for a stop: who has said stop and then sees nobody here finds
+        # that nobody takes a block any more.
+        self._busy.add(threading.get_ident())
         try:
             order = self.task.order(self.epoch)
             peers = Alone() if self.runner is None else self.runner.peers
@@ -111,3 +134,5 @@ class Leg:
         except BaseException as error:
             self._error = error
             self._stop.set()
+        finally:
+            self._busy.discard(threading.get_ident())

@@ -1,19 +1,19 @@
 """No process is left behind by a test."""
 
 import os
-import time
 
 import pytest
+from tests.place import wait_until
 
 
 def children():
     """Processes that this one has made and not yet buried."""
-    me = str(os.getpid())
+    me = str(os.getpid()).encode()
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/stat") as file:
-                fields = file.read().rpartition(")")[2].split()
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
         if fields[1] == me:
@@ -25,7 +25,4 @@ def children():
 def nobody_left():
     before = set(children())
     yield
-    until = time.monotonic() + 10
-    while set(children()) - before and time.monotonic() < until:
-        time.sleep(0.05)
-    assert set(children()) <= before
+    assert wait_until(lambda: set(children()) <= before, 120)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.place import LIMIT
 
 from feedline.job.workers import CannotFix, fork
 
@@ -22,7 +23,7 @@ def multiply():
         products += 1
 
 threading.Thread(target=multiply, daemon=True).start()
-for number in range(40):
+for number in range(12):
     pool = Pool(lambda n: (a @ b)[n], 2)
     row = pool.call((number,), lambda: None)
     assert np.allclose(row, (a @ b)[number], atol=1e-4), row
@@ -38,7 +39,11 @@ print("goes on")
 def test_while_a_thread_multiplies():
     """OpenBLAS ends its threads when it hears of a fork: then both would wait."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=LIMIT,
     )
     assert done.stdout == "goes on\n", done.stderr
 

@@ -4,11 +4,14 @@ import itertools
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.job.workers.meeting import wait_for
 from tests.job.workers.values import values
+from tests.place import wait_until
 
 from feedline.job.pipeline import Pipeline
 from feedline.job.read import read
@@ -64,7 +67,9 @@ def test_generator_that_uses_one_array_again():
         assert [int(one[-1]) for one in moved] == list(range(100))
 
 
-def test_generator_runs_elsewhere_and_ends_early(tmp_path):
+def test_generator_runs_elsewhere_and_ends_early(tmp_path, monkeypatch):
+    # A process that does not end by itself is ended: here it has time to.
+    monkeypatch.setattr("feedline.job.workers.process._END_S", 120.0)
     cleaned = tmp_path / "cleaned"
 
     def endless():
@@ -78,10 +83,7 @@ def test_generator_runs_elsewhere_and_ends_early(tmp_path):
     seen = [int(n) for n in moved.take(5)]
     assert seen[0::2] == [0, 2, 4]
     assert seen[1] == seen[3] != os.getpid()
-    until = time.monotonic() + 10
-    while not cleaned.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert cleaned.exists()
+    assert wait_until(cleaned.exists, 120)
 
 
 def test_generator_raises():
@@ -99,10 +101,14 @@ def test_generator_raises():
     assert made.broken is None
 
 
-def test_generator_process_is_killed():
+def test_generator_process_is_killed(tmp_path):
+    killed = str(tmp_path / "killed")
+
     def counting():
-        for n in range(300):
-            time.sleep(0.003)
+        for n in range(60):
+            time.sleep(0.003)  # slow ones are sent one by one
+            if n == 40:  # it is not at its end when it is killed
+                wait_for(killed)
             yield n
 
     _, moved, made = ahead(counting)
@@ -111,7 +117,8 @@ def test_generator_process_is_killed():
         seen.append(int(n))
         if len(seen) == 20:
             os.kill(made.children[0].pid, signal.SIGKILL)
-    assert seen == list(range(300))
+            Path(killed).touch()
+    assert seen == list(range(60))
     assert "died" in made.broken
 
 

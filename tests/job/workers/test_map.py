@@ -5,13 +5,14 @@ import os
 import signal
 import sys
 import threading
-import time
 from dataclasses import replace
+from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.job.workers.meeting import meet, wait_for
 from tests.job.workers.values import values
 
 from feedline.job.pipeline import Pipeline
@@ -54,11 +55,13 @@ def test_shipped(size):
         assert repr(there) == repr(value)
 
 
-def where(x):
-    return x * 2 + 1, np.int64(os.getpid())
+def test_map_is_the_same(tmp_path):
+    folder, job = str(tmp_path), os.getpid()
 
+    def where(x):
+        meet(folder, job)
+        return x * 2 + 1, np.int64(os.getpid())
 
-def test_map_is_the_same():
     def around(n):
         doubled, pid = tf.numpy_function(where, [n], [tf.int64, tf.int64])
         doubled.set_shape([])
@@ -144,9 +147,12 @@ def test_exceptions_are_the_jobs_own():
     made.close()
 
 
-def test_a_killed_worker():
+def test_a_killed_worker(tmp_path):
+    killed = str(tmp_path / "killed")
+
     def slow(n):
-        time.sleep(0.01)
+        if n >= 20:  # the workers are not ready when one is killed
+            wait_for(killed)
         return n
 
     dataset = tf.data.Dataset.range(40).map(
@@ -158,6 +164,7 @@ def test_a_killed_worker():
         got.append(int(element))
         if len(got) == 5:
             os.kill(made.pools[0]._children[0].pid, signal.SIGKILL)
+            Path(killed).touch()
     assert got == list(range(40))
     assert "died" in made.broken
     assert values(remade) == values(dataset)

@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
+from tests.place import LIMIT, gone, wait_until
 
 pytestmark = pytest.mark.tensorflow
 
@@ -35,18 +35,21 @@ SCRIPT = """
                 os._exit(0 if made.pools[0].call((5,), lambda: 50) == 50 else 1)
             code = os.waitstatus_to_exitcode(os.wait()[1])
         for n in remade:
-            with open(f"{folder}/{how}", "w") as file:
+            with open(f"{folder}/{how}.part", "w") as file:
                 print(*pids, file=file)
+            os.replace(f"{folder}/{how}.part", f"{folder}/{how}")
             if how == "fork":
                 sys.exit(code)
             if how == "exit":
                 sys.exit(7)
 
+    jobs = {}
     for how in ("exit", "fork", "SIGKILL", "SIGINT"):
-        pid = os.fork()  # TensorFlow is imported; nothing of it runs yet
-        if pid == 0:
+        jobs[how] = os.fork()  # TensorFlow is imported; nothing of it runs yet
+        if jobs[how] == 0:
             job(how)
             os._exit(99)
+    for how, pid in jobs.items():
         if how[:3] == "SIG":
             while not os.path.exists(f"{folder}/{how}"):
                 time.sleep(0.05)
@@ -57,22 +60,15 @@ SCRIPT = """
 """
 
 
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_no_orphans(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(SCRIPT))
+    script.write_text(textwrap.dedent(SCRIPT), "utf-8")
     done = subprocess.run(
         [sys.executable, script, tmp_path],
         capture_output=True,
         text=True,
-        timeout=120,
+        encoding="utf-8",
+        timeout=LIMIT,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
     ends = dict(line.split() for line in done.stdout.splitlines())
@@ -83,7 +79,4 @@ def test_no_orphans(tmp_path):
     assert "KeyboardInterrupt" in done.stderr
     workers = [int(pid) for how in ends for pid in (tmp_path / how).read_text().split()]
     assert len(workers) == 8
-    until = time.monotonic() + 15
-    while any(map(is_running, workers)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(is_running, workers))
+    assert wait_until(lambda: all(map(gone, workers)), 60)

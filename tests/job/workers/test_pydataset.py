@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
+from tests.job.workers.meeting import meet
 
 from feedline import fixes
 from feedline.fixes.fix import Edit
@@ -71,7 +72,7 @@ def test_what_keras_makes_of_a_pydataset_is_read_as_the_same(shuffle):
     assert stage.random is shuffle
     edit = Edit("worker-processes", stage.number, {"workers": 2})
     after = fixes.apply(pipeline, [edit])
-    assert compare(pipeline, after, seconds=60.0) == Same(True, 24, 2, True)
+    assert compare(pipeline, after, seconds=300.0) == Same(True, 24, 2, True)
 
 
 def test_keras_goes_on_with_workers_of_its_own():
@@ -81,9 +82,12 @@ def test_keras_goes_on_with_workers_of_its_own():
         fixes.apply(pipeline, [Edit("worker-processes", stage.number, {"workers": 2})])
 
 
-def test_pydataset_in_processes():
+def test_pydataset_in_processes(tmp_path):
+    folder, job = str(tmp_path), os.getpid()
+
     class Who(Batches):
         def __getitem__(self, index):
+            meet(folder, job)
             return np.array([index, os.getpid()])
 
     parallel = parallel_pydataset(Who(), 2)

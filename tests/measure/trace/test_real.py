@@ -16,6 +16,11 @@ pytestmark = pytest.mark.tensorflow
 STEPS = 6
 
 
+def measured(test):
+    """What takes longest here is what does on a machine that does nothing else."""
+    return pytest.mark.slow(test)
+
+
 @pytest.fixture(scope="module")
 def tf():
     return pytest.importorskip("tensorflow")
@@ -47,7 +52,8 @@ def profiled(tf, tmp_path_factory):
     return profile
 
 
-def test_a_slow_generator(tf, step, profiled):
+@pytest.fixture(scope="module")
+def fed_by_python(tf, step, profiled):
     def slow():
         for _ in range(STEPS):
             time.sleep(0.1)
@@ -60,16 +66,25 @@ def test_a_slow_generator(tf, step, profiled):
         for batch in data:
             step(batch)
 
-    report = report_of(profiled(train))
-    assert report.bound == "input"
-    assert report.shares["input"] > 0.5
-    assert report.trace.unknown < 0.3  # a busy machine has gaps of its own
-    assert report.trace.boundaries == "calls of step"
-    assert report.stages[0].name == "from_generator"
-    assert report.findings[0].cause == "python-in-pipeline"
+    return report_of(profiled(train))
 
 
-def test_marked_steps_with_python_in_between(tf, step, profiled):
+def test_a_generator(fed_by_python):
+    assert fed_by_python.trace.boundaries == "calls of step"
+    assert fed_by_python.stages[0].name == "from_generator"
+    assert sum(fed_by_python.shares.values()) == pytest.approx(1)
+
+
+@measured
+def test_a_slow_generator(fed_by_python):
+    assert fed_by_python.bound == "input"
+    assert fed_by_python.shares["input"] > 0.5
+    assert fed_by_python.trace.unknown < 0.3  # a busy machine has gaps of its own
+    assert fed_by_python.findings[0].cause == "python-in-pipeline"
+
+
+@pytest.fixture(scope="module")
+def marked(tf, step, profiled):
     batch = tf.ones([200, 200])
 
     def train():
@@ -78,14 +93,23 @@ def test_marked_steps_with_python_in_between(tf, step, profiled):
                 step(batch)
             time.sleep(0.1)
 
-    file = profiled(train)
-    capture = examine(source.load(file), "")
+    return profiled(train)
+
+
+def test_marked_steps(marked):
+    capture = examine(source.load(marked), "")
     assert len(capture.step_ms) == STEPS - 1
     assert capture.boundaries == "marked by the job"
+
+
+@measured
+def test_marked_steps_with_python_in_between(marked):
+    capture = examine(source.load(marked), "")
     assert capture.share("python") > 0.5
-    assert report_of(file).findings[0].cause == "host-sync"
+    assert report_of(marked).findings[0].cause == "host-sync"
 
 
+@measured
 def test_tracing_again_and_again(tf, profiled):
     @tf.function
     def grow(batch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -322,7 +323,7 @@ def _summary(vectors: Vectors, out: Path, bar: Any) -> None:
         )
         _compared(config)
     word = next((w for w in vectors.words[50:] if w.isalpha()), vectors.words[0])
-    typer.echo(f"Try: feedline words similar {out} {word}")
+    typer.echo(f"Try: feedline words similar {quote(str(out))} {quote(word)}")
 
 
 def _compared(config: Any) -> None:

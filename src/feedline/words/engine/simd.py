@@ -22,17 +22,21 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
 from numba.core.datamodel import models
 from numba.extending import intrinsic, lower_builtin, register_model, type_callable
 
 
 def _width() -> int:
-    features = llvm.get_host_cpu_features()
-    return 16 if features.get("avx512f") else 8
+    """The lanes of a register, on the processor that numba compiles for: what it has
+    compiled is kept by that processor's name and features, not by this one's."""
+    features = config.CPU_FEATURES
+    if features is None:
+        features = get_host_cpu_features()
+    return 16 if "+avx512f" in features.split(",") else 8
 
 
 WIDTH = _width()

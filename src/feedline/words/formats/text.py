@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -53,21 +54,22 @@ def read_rows(
 
     `line` lines were read before. With `bare` the lines have numbers only.
     """
-    source_blocks = _parsed(source, dim, bare)
     words: list[bytes] = []
     blocks: list[NDArray[np.float32]] = []
     found = 0
-    for block in source_blocks:
-        words += block.words
-        blocks.append(block.rows)
-        found += len(block.rows)
-        line += block.lines
-        if limit is not None and found >= limit:
-            del words[limit:]
-            break
-        if block.status:
-            source.fail(_reason(block, dim, line))
-    source_blocks.close()
+    # An error keeps what is not closed until the garbage collector comes by, at any
+    # moment and in any thread: to end threads there can wait for itself forever.
+    with closing(_parsed(source, dim, bare)) as parsed:
+        for block in parsed:
+            words += block.words
+            blocks.append(block.rows)
+            found += len(block.rows)
+            line += block.lines
+            if limit is not None and found >= limit:
+                del words[limit:]
+                break
+            if block.status:
+                source.fail(_reason(block, dim, line))
     matrix = joined(blocks, dim, found if limit is None else min(found, limit))
     return [] if bare else decoded(words, source.path), matrix, line
 

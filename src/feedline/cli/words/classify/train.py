@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -156,4 +157,4 @@ def _summary(made: Classifier, out: Path, seconds: float) -> None:
     )
     if about["unlabelled"]:
         typer.echo(f"{about['unlabelled']:,} texts without a label were left out.")
-    typer.echo(f"Try: feedline words classify test {out} TEST_FILE")
+    typer.echo(f"Try: feedline words classify test {quote(str(out))} TEST_FILE")
