@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feedline.job.store.disk import Disk, default_folder
-from feedline.job.store.entries import Entries, Entry, Manifest, checksums
+from feedline.job.store.entries import Entries, Entry, checksums
 from feedline.job.store.errors import CannotFix, FillCancelled
+from feedline.job.store.manifest import Manifest
 
 if TYPE_CHECKING:
     from feedline.job.store.rows import Rows
@@ -100,6 +101,7 @@ class Store:
             return kept
         if int(dataset.cardinality()) == -1:
             raise CannotFix("an endless dataset cannot be kept")
+        self.entries.check()
         rows, _ = Rows.fitting(dataset)
         return Recording(self, key, dataset, rows).dataset()
 
