@@ -47,6 +47,11 @@ _HARMLESS = re.compile(
     r"|VarHandleOp|VarIsInitializedOp|VariableShape)$|Dataset(V\d)?$"
 )
 
+_READS = {
+    *("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"),
+    *("LookupTableFindV2", "LookupTableSizeV2", "LookupTableExportV2"),
+}
+
 
 def describe(traced: Any, func: Any = None) -> Function:
     """`traced` is TensorFlow's wrapper; `func` the user's callable in it, where
@@ -68,6 +73,8 @@ def describe(traced: Any, func: Any = None) -> Function:
         stateful=any(map(_is_stateful, seen)) or _captures_dataset(traced),
         python=bool(_PYTHON & ops.keys()),
         pure=pure,
+        reads=bool(_READS & ops.keys()),
+        outside=tuple(sorted(filter(_acts_outside, ops.keys() - _PYTHON - _READS))),
     )
 
 
@@ -133,6 +140,13 @@ def _captures_dataset(traced: Any) -> bool:
     """A dataset from outside: what it does cannot be seen from here."""
     captured = getattr(traced.function, "captured_inputs", ())
     return any(tensor.dtype.name == "variant" for tensor in captured)
+
+
+@functools.cache
+def _acts_outside(op: str) -> bool:
+    if op_def_registry.get(op) is None:
+        return True
+    return _is_stateful(op) and not _RANDOM.match(op)
 
 
 @functools.cache
