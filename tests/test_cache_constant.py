@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 import keras
@@ -249,6 +250,22 @@ def test_a_store_that_cannot_be_is_refused_and_nothing_else_happens(tmp_path):
     assert Store().open("0" * 16) is None
 
 
+def test_no_thread_that_the_script_could_join(tmp_path):
+    """Neither while an epoch is kept on disk, nor where a message is logged."""
+    file = tmp_path / "lines.txt"
+    for on_disk in ON_DISK:
+        write(file, range(9))
+        before = threading.enumerate()
+        edit = Edit("cache", 1, {"on_disk": on_disk})
+        tuned = tuned_dataset(lines(file).batch(3), (edit,))
+        begun = iter(tuned)
+        next(begun)
+        assert threading.enumerate() == before
+        write(file, range(3))
+        assert len(epoch(tuned)) == 1
+        assert threading.enumerate() == before
+
+
 # ------------------------------------------------------------------------- refusals
 
 
@@ -489,7 +506,12 @@ def differential(folder, kind, tail, fix, place, epochs) -> bool:
     for number, changes in enumerate([[], *epochs]):
         for each in changes:
             change(folder, *each)
-        assert epoch(tuned) == epoch(plain), number
+        expected = epoch(plain)
+        assert epoch(tuned) == expected, number
+        if str(expected[-1:]).endswith("Error']"):
+            # How far the stages ran on behind an error is a matter of chance: after
+            # it, two plain pipelines differ as well.
+            break
     return True
 
 

@@ -23,6 +23,7 @@ from tensorflow.python.data.ops import dataset_ops
 
 from feedline.job.store.errors import CHANGED
 from feedline.job.store.evidence import Evidence
+from feedline.job.store.unlisted import unlisted
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class _Watch:
         self._changed = ""
 
     def holds(self) -> Any:
-        with self._lock:
+        with unlisted(), self._lock:
             if not self._changed:
                 self._changed = self._evidence.changed()
                 if self._changed:

@@ -78,7 +78,11 @@ def make_entry(store: Path, name: str) -> Path:
     """A new folder with its marker."""
     folder = store / name
     folder.mkdir(mode=0o700)
-    (folder / ENTRY).write_text(_entry_text(name))
+    try:
+        (folder / ENTRY).write_text(_entry_text(name))
+    except OSError:  # without a mark nobody would ever remove it
+        _empty(folder)
+        raise
     return folder
 
 
@@ -99,7 +103,7 @@ def is_entry(folder: Path, name: str) -> bool:
         return False
     return (
         inside is not None
-        and about.st_uid == os.getuid()
+        and about.st_uid == _me()
         and all(
             one.name in _FILES and one.is_file(follow_symlinks=False) for one in inside
         )
@@ -166,11 +170,15 @@ def _foreign_in(folder: Path) -> bool:
 
 
 def _check_owned(folder: Path) -> None:
-    if folder.stat().st_uid != os.getuid():
+    if folder.stat().st_uid != _me():
         raise CannotFix(
             f"the disk cache cannot be in {folder}, which belongs to another user. Set "
             "FEEDLINE_CACHE to a folder of your own."
         )
+
+
+def _me() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 def _foreign(folder: Path) -> CannotFix:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from feedline.job.store.entries import Entry
 from feedline.job.store.errors import CHANGED, CannotFix
 from feedline.job.store.rows import Rows
+from feedline.job.store.unlisted import Unlisted, unlisted
 
 if TYPE_CHECKING:
     from feedline.job.store.evidence import Evidence
@@ -98,7 +99,7 @@ class Recording:
         """An iterator starts: (files to read, its number, to write, to hand on)."""
         import numpy as np
 
-        with self._lock:
+        with unlisted(), self._lock:
             holds = not self.changed()
             file = self._kept() if holds else None
             write = holds and file is None and self._begin()
@@ -117,7 +118,8 @@ class Recording:
         if self._evidence is not None and not self._changed:
             self._changed = self._evidence.changed()
             if self._changed:
-                _log.warning(CHANGED, self._changed)
+                with unlisted():
+                    _log.warning(CHANGED, self._changed)
         return self._changed
 
     def _kept(self) -> str | None:
@@ -197,10 +199,7 @@ class _Attempt:
         self._ended = threading.Event()
         self._written = threading.Event()
         self._failed = False
-        self._thread = threading.Thread(
-            target=self._run, name="feedline-store", daemon=True
-        )
-        self._thread.start()
+        self._thread = Unlisted(self._run)
         _attempts.add(self)
 
     def add(self, parts: list[Any]) -> None:
