@@ -15,7 +15,7 @@ from tests.place import LIMIT, wait_until
 
 from feedline.errors import FeedlineError
 from feedline.job.read import read
-from feedline.job.store import CannotFix, FillCancelled, Store, StoreFull
+from feedline.job.store import CannotFix, FillCancelled, Store, StoreFull, marks
 from feedline.job.store.fingerprint import fingerprint, key_or_reason
 
 pytestmark = pytest.mark.tensorflow
@@ -42,7 +42,7 @@ def same(kept, dataset):
 
 
 def folders(path):
-    return [one for one in Path(path).iterdir() if one.name != ".lock"]
+    return [one for one in Path(path).iterdir() if one.name[0] != "."]
 
 
 def of_all_types():
@@ -128,7 +128,7 @@ def test_damage_is_never_read(file, how, tmp_path):
     dataset = tf.data.Dataset.range(500)
     Store(tmp_path / "other").fill(KEY, dataset)
     (entry,) = folders(tmp_path / "other")
-    (tmp_path / "here").mkdir()
+    marks.make_store(tmp_path / "here")
     copy = tmp_path / "here" / entry.name
     copy.mkdir()
     for one in entry.iterdir():  # a copy, which this process does not hold
@@ -202,8 +202,7 @@ def test_least_recently_used_goes(tmp_path):
     kept = store.fill("a" * 16, dataset)
     # Another store's process has ended: its entries are in nobody's use.
     for name, used in (("b", 100), ("c", 50)):
-        old = tmp_path / f"{name * 16}-00000000"
-        old.mkdir()
+        old = marks.make_entry(tmp_path, f"{name * 16}-00000000")
         (old / "data").write_bytes(bytes(500_000))
         for file in ("lock", "used", "manifest.json"):
             (old / file).touch()

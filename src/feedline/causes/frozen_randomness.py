@@ -36,7 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.finding import Finding
-from feedline.causes.look import passes, upstream, varies
+from feedline.causes.look import passes, upstream
+from feedline.job.constant import varies
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

@@ -87,11 +87,6 @@ def one_interpreter(job: Job, measured: Measurement) -> Measurement:
     return replace(measured, stages=tuple(stages))
 
 
-def varies(stage: Stage) -> bool:
-    """Does this stage give something else in every epoch?"""
-    return stage.random and stage.args.get("reshuffle_each_iteration") is not False
-
-
 def reads_records(stage: Stage) -> bool:
     """Does this stage read records from files (a map over paths does not)?"""
     if stage.op in _READS:

@@ -10,8 +10,8 @@ the expensive work comes after it.
 
 From the second epoch on, all that CPU time buys nothing that was not there
 before. The best place for a cache is as near the end as possible, but before
-the first stage that draws random numbers or shuffles: what is random must stay
-random in every epoch.
+the first stage that draws random numbers or shuffles, prints, counts or reads a
+variable: what may differ in every epoch must not be kept.
 
 ## Example
 
@@ -29,8 +29,10 @@ dataset = dataset.shuffle(1000).map(augment).batch(32)
 
 ## Fix
 
-- `cache` (exact): in memory where the elements fit into half of what is free,
-  else in a file on a local disk. The first epoch is as slow as before.
+- `cache` (exact, reordered): in memory where the elements fit into half of what is
+  free, else in a file on a local disk. Files are looked at again in every epoch. The
+  first epoch is as slow as before. Reordered where the pipeline is not deterministic:
+  one order is kept for all epochs.
 """
 
 from __future__ import annotations
@@ -48,18 +50,15 @@ from feedline.causes.look import (
     size,
     steps_per_pass,
     upstream,
-    varies,
     without,
 )
+from feedline.job.constant import why_not_same
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import saving
 
 FIXES: tuple[str, ...] = ("cache",)
 
-# What a cache cannot stand behind: data that differs each time, that may differ
-# (the user's Python, a stage we do not know), or that was multiplied already.
-_BLOCKS = ("repeat", "opaque", "py_dataset", "distribute", "copy_to_device")
 # Handing on what lies in memory anyway; a cache would only copy it.
 _PLUMBING = (
     *("from_tensor_slices", "from_tensors", "from_list", "range", "counter"),
@@ -118,14 +117,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
     """All that a cache after this point would save; nothing where it may not be."""
-    stages = upstream(point.stage)
-    blocked = any(
-        varies(each) or (each.python and not each.pure) or each.op in _BLOCKS
-        for each in stages
-    )
-    if blocked or point.stage.op == "prefetch":
+    if why_not_same(point.stage) or point.stage.op == "prefetch":
         return []
-    known = {id(each) for each in stages}
+    known = {id(each) for each in upstream(point.stage)}
     front = [each for each in seen(job, measured) if id(each.stage) in known]
     total = sum(each.cost.ms_per_batch for each in front)
     work = sum(e.cost.ms_per_batch for e in front if e.stage.op not in _PLUMBING)

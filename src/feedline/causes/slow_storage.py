@@ -27,8 +27,8 @@ dataset = dataset.cache("/local/disk/records").map(parse).batch(256)
 
 ## Fix
 
-- `cache` (exact): on a local disk or in memory; the first epoch still reads from
-  the slow storage.
+- `cache` (exact, reordered): on a local disk or in memory; the first epoch still
+  reads from the slow storage.
 - `pack` (advice): fewer and larger reads, and compressed records where the CPU
   has time to spare.
 """

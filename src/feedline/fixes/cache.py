@@ -6,8 +6,15 @@ elements fit into half of what is free, else in a store on disk that is bounded,
 checksummed and used again by the next run of the same pipeline. The elements are
 the same, so the fix is exact. The first epoch is as slow as before.
 
-Not after the user's Python, unless its code shows that it keeps no state, and not
-where a pass over the data is broken off: such a cache would never be full.
+Files that the kept part reads are looked at again when an epoch begins (size, times,
+inode, and a sample of the content), and so are the values that Python in it reads. Once
+one of them has changed, the data is read without the cache.
+
+Not after anything that prints, writes, counts, draws or reads a variable; not after the
+user's Python, unless its code shows that it keeps no state; not after more than 10,000
+files, and not where a pass over the data is broken off: such a cache would never be
+full. Where the pipeline may give its elements in any order (`deterministic=False`), the
+cache would keep one order for all epochs: that is graded reordered.
 """
 
 from __future__ import annotations
@@ -17,13 +24,14 @@ from dataclasses import replace
 
 from feedline.causes.look import passes, without
 from feedline.causes.recomputed_every_epoch import best_place
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
+from feedline.fixes.keeping import check, evidence, kept, why_not
+from feedline.job.constant import unordered
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import Estimate, Measurement
 from feedline.measure.predict import predict_step
 
 KIND: Kind = "pipeline"
-BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -36,14 +44,21 @@ def propose(case: Case) -> Iterator[Proposal]:
     number = place.point.cost.index
     stage = case.stage(number)
     after = case.pipeline.after(stage)
-    if not case.movable(stage) or any(later.op in BREAKS_OFF for later in after):
+    options = case.pipeline.options
+    reordered = unordered(stage, options)
+    reason = why_not(
+        stage, after, options, strategy=case.job.strategy, reordered=reordered
+    )
+    if reason or not case.movable(stage):
         return
     disk = case.measured.machine.free_disk_gb * 1e9 / 2
     if place.on_disk and place.kept > disk:
         return
+    args = {"on_disk": place.on_disk} | ({"reordered": True} if reordered else {})
+    edit = Edit("cache", number, args)
     yield Proposal(
-        Edit("cache", number, {"on_disk": place.on_disk}),
-        "exact",
+        edit,
+        least(edit),
         stage.where,
         without(measured, [each.cost for each in place.front]),
         note=f"{place.kept:.0f} bytes",
@@ -52,19 +67,14 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = find(pipeline, edit.stage)
-    trial = edit.args.get("trial")
-    if edit.args.get("on_disk") and not trial:
-        return pipeline.swap(stage, _stored(pipeline, stage))
-    return pipeline.swap(stage, kept(stage, trial))
+    check(pipeline, stage, pipeline.after(stage), edit)
+    if edit.args.get("on_disk") and not edit.args.get("trial"):
+        return pipeline.swap(stage, _stored(pipeline, stage, edit))
+    return pipeline.swap(stage, kept(pipeline, stage, edit))
 
 
-def kept(front: Stage, trial: int | None = None) -> Stage:
-    """What this stage gives, kept in memory. In a trial the steady state is wanted
-    at once: a part of the data, handed out again and again."""
-    if trial:
-        front = _after(front, "take", count=trial)
-    front = _after(front, "cache", filename="")
-    return _after(front, "repeat", count=-1) if trial else front
+def least(edit: Edit) -> Grade:
+    return "reordered" if edit.args.get("reordered") else "exact"
 
 
 def _as_it_stands(case: Case) -> Measurement:
@@ -90,19 +100,20 @@ def _as_it_stands(case: Case) -> Measurement:
     return replace(measured, step=step)
 
 
-def _stored(pipeline: Pipeline, stage: Stage) -> Stage:
+def _stored(pipeline: Pipeline, stage: Stage, edit: Edit) -> Stage:
     """What this stage gives, from the store on disk, or kept there by the way."""
     from feedline.job.read import read
     from feedline.job.rebuild import rebuild
     from feedline.job.store import Store
     from feedline.job.store.fingerprint import key_or_reason
 
-    key, reason = key_or_reason(pipeline, stage)
+    # First what the elements depend on, then the key: a file that changes between
+    # the two is seen.
+    watched = evidence(pipeline, stage)
+    reordered = bool(edit.args.get("reordered"))
+    key, reason = key_or_reason(pipeline, stage, reordered=reordered)
     if key is None:
         raise CannotFix(f"{stage.label()} may not be kept on disk: {reason}")
-    kept = Store().remember(key, rebuild(replace(pipeline, root=stage)))
-    return replace(read(kept).root, where=stage.where, number=stage.number)
-
-
-def _after(stage: Stage, op: str, **args: object) -> Stage:
-    return Stage(op, inputs=(stage,), args=args, spec=stage.spec, where=stage.where)
+    source = rebuild(replace(pipeline, root=stage))
+    found = Store().remember(key, source, watched)
+    return replace(read(found).root, where=stage.where, number=stage.number)

@@ -7,9 +7,9 @@ maps that follow it can go before it, with a cache between them, and the very sa
 elements come in the very same order: exact.
 
 Only where all decoded elements fit into half of the free memory, and only for maps
-that give the same for the same element, be it that their Python is seen to keep no
-state. The first epoch begins later: the buffer
-is filled with decoded elements before the first of them comes out.
+that always give the same for the same element; if their files change, the data is read
+without the cache from the next epoch on. The first epoch begins later: the buffer is
+filled with decoded elements before the first of them comes out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.causes.look import passes, steps_per_pass, upstream, varies, without
-from feedline.fixes.cache import BREAKS_OFF, kept
+from feedline.causes.look import passes, steps_per_pass, upstream, without
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes.keeping import check, kept, why_not
+from feedline.job.constant import why_not_same
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
@@ -41,7 +42,9 @@ def propose(case: Case) -> Iterator[Proposal]:
         last = case.cost(maps[-1]) if maps else None
         if last is None or not case.movable(maps[-1]):
             continue
-        if any(s.op in BREAKS_OFF for s in case.pipeline.after(maps[-1])):
+        after, options = case.pipeline.after(maps[-1]), case.pipeline.options
+        front = _moved(shuffle, maps)
+        if why_not(front, after, options, strategy=case.job.strategy):
             continue
         size = last.bytes_per_element * last.elements_per_batch * steps
         spared = map(case.cost, [*upstream(shuffle.inputs[0]), *maps])
@@ -62,22 +65,30 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     shuffle = find(pipeline, edit.stage)
     if shuffle.op != "shuffle" or not _repeats(shuffle.inputs[0]):
         raise CannotFix(f"{shuffle.label()} is no shuffle of what stays the same")
-    maps = _maps_after(pipeline, shuffle)[: edit.args.get("maps", 0)]
-    if not maps:
-        raise CannotFix(f"no map that always gives the same follows {shuffle.label()}")
-    front = shuffle.inputs[0]
-    for one in maps:
-        front = replace(one, inputs=(front,))
-    front = kept(front, edit.args.get("trial"))
+    wanted = edit.args.get("maps", 0)
+    maps = _maps_after(pipeline, shuffle)[:wanted]
+    if not maps or len(maps) < wanted:
+        raise CannotFix(
+            f"{wanted} maps that always give the same should follow {shuffle.label()}, "
+            f"and {len(maps)} do"
+        )
+    front = _moved(shuffle, maps)
+    check(pipeline, front, pipeline.after(maps[-1]), edit)
+    front = kept(pipeline, front, edit)
     return pipeline.swap(maps[-1], replace(shuffle, inputs=(front,), spec=front.spec))
 
 
+def _moved(shuffle: Stage, maps: list[Stage]) -> Stage:
+    """The maps, without the shuffle before them."""
+    front = shuffle.inputs[0]
+    for one in maps:
+        front = replace(one, inputs=(front,))
+    return front
+
+
 def _repeats(front: Stage) -> bool:
-    """Does it give the same in every epoch, and may it be read again?"""
-    return all(
-        not varies(each) and each.rereadable and not each.python and each.op != "repeat"
-        for each in upstream(front)
-    )
+    """Does it give the same in every epoch, and without Python of the user's?"""
+    return not why_not_same(front) and not any(e.python for e in upstream(front))
 
 
 def _maps_after(pipeline: Pipeline, shuffle: Stage) -> list[Stage]:
@@ -87,16 +98,15 @@ def _maps_after(pipeline: Pipeline, shuffle: Stage) -> list[Stage]:
         [shuffle, *pipeline.after(shuffle)], pipeline.after(shuffle), strict=False
     ):
         alone = sum(before is e for s in pipeline.stages() for e in s.inputs) == 1
-        if not alone or stage.op != "map" or not _pure(stage):
+        if not alone or stage.op != "map" or not _same_for_the_same(stage):
             break
         found.append(stage)
     return found
 
 
-def _pure(stage: Stage) -> bool:
+def _same_for_the_same(stage: Stage) -> bool:
     return (
         bool(stage.functions)
         and stage.args.get("deterministic") is not False
-        and stage.pure
-        and not any(f.random or f.stateful for f in stage.functions)
+        and not why_not_same(replace(stage, inputs=()))
     )

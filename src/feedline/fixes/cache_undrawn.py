@@ -7,7 +7,8 @@ and what follows them are left for every epoch. Where file names are shuffled fi
 shuffle goes behind the cache: it draws positions, whatever stands at them. The same
 elements in the same order, with the same draws under a seed: exact.
 
-Only where all that is kept fits into half of the free memory.
+Only where all that is kept fits into half of the free memory. If files that it reads
+change, the data is read without the cache from the next epoch on.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.causes.look import passes, steps_per_pass, upstream, varies
-from feedline.fixes.cache import BREAKS_OFF, kept
+from feedline.causes.look import passes, steps_per_pass, upstream
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes.keeping import check, kept, why_not
+from feedline.job.constant import reads_files, unordered, why_not_same
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
@@ -40,7 +42,11 @@ def propose(case: Case) -> Iterator[Proposal]:
         before = _order(case.pipeline, stage)
         if before is None or before.number in case.used:
             continue
-        if any(s.op in BREAKS_OFF for s in case.pipeline.after(stage)):
+        after, options = case.pipeline.after(stage), case.pipeline.options
+        front = _without_order(before)
+        if unordered(stage, options) or any(why_not(e, after, options) for e in front):
+            continue
+        if case.job.strategy is not None and reads_files(stage):
             continue
         spared = {each.number for each in upstream(stage)}
         yield Proposal(
@@ -74,10 +80,12 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     if _shuffles(before):
         order = names_and_order(before) if before.op == "list_files" else before
         (before,) = order.inputs
+    if unordered(stage, pipeline.options):
+        raise CannotFix(f"the order of {stage.label()} may be another in every pass")
     still = {**stage.args, "func": parts.still, **_PARALLEL}
-    front = kept(
-        Stage("map", (before,), still, where=stage.where), edit.args.get("trial")
-    )
+    front = Stage("map", (before,), still, where=stage.where)
+    check(pipeline, front, pipeline.after(stage), edit)
+    front = kept(pipeline, front, edit)
     if order is not None:
         front = replace(order, inputs=(front,), spec=())
     drawn = {**stage.args, "func": parts.drawn}
@@ -103,13 +111,15 @@ def _order(pipeline: Pipeline, stage: Stage) -> Stage | None:
     right before the map."""
     (before,) = stage.inputs
     readers = sum(before is e for s in pipeline.stages() for e in s.inputs)
-    front = upstream(before)
-    if _shuffles(before):
-        front = [each for each in front if each is not before]
-        if before.args.get("reshuffle_each_iteration") is False:
-            return None
+    if _shuffles(before) and before.args.get("reshuffle_each_iteration") is False:
+        return None
     steady = all(
-        not varies(each) and each.rereadable and not each.python and each.op != "repeat"
-        for each in front
+        not why_not_same(front) and not any(each.python for each in upstream(front))
+        for front in _without_order(before)
     )
     return before if steady and readers == 1 else None
+
+
+def _without_order(before: Stage) -> tuple[Stage, ...]:
+    """What stands before a shuffle, or the stage itself where it is none."""
+    return before.inputs if _shuffles(before) else (before,)

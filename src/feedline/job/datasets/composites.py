@@ -245,7 +245,18 @@ def _resample(dataset: Dataset) -> Found | None:
     )
 
 
+def _guarded_cache(dataset: Dataset) -> Found | None:
+    """A cache of ours (`store/guard.py`), to be made again as it is."""
+    if type(dataset).__module__ != "feedline.job.store.guard":
+        return None
+    args = {"filename": "", "watched": dataset.evidence}
+    if dataset.kept is not None:
+        args["kept"] = dataset.kept
+    return Found(dataset, "cache", (unadapted(dataset.source),), args)
+
+
 _PATTERNS: dict[str, tuple[Callable[[Dataset], Found | None], ...]] = {
+    "Guarded": (_guarded_cache,),
     "_BatchDataset": (_ragged_batch,),
     "_DirectedInterleaveDataset": (_resample, _sample, _choose),
     "_FlatMapDataset": (_from_generator,),

@@ -302,7 +302,13 @@ _TRANSFORMATIONS = (
     Op("take", ("_TakeDataset",), {"count": "_count"}),
     Op("skip", ("_SkipDataset",), {"count": "_count"}),
     Op("shard", ("_ShardDataset",), {"num_shards": "_num_shards", "index": "_index"}),
-    Op("cache", ("CacheDataset",), {"filename": "_filename"}, keeps_state=True),
+    Op(
+        "cache",
+        ("CacheDataset",),
+        {"filename": "_filename"},
+        build=make.cache,
+        keeps_state=True,
+    ),
     Op(
         "snapshot",
         ("_SnapshotDataset",),

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
+from feedline.job.store.errors import CannotFix
+
 
 class Disk(Protocol):
     def free(self, folder: Path) -> int:
@@ -19,13 +21,19 @@ class LocalDisk:
 
 
 def default_folder() -> Path:
-    """`FEEDLINE_CACHE`, else the user's cache folder."""
+    """A folder of the store's own: in the one that `FEEDLINE_CACHE` names, where
+    anything else may lie too, else in the user's cache folder."""
     given = os.environ.get("FEEDLINE_CACHE")
-    if given:
-        return Path(given).expanduser()
     caches = os.environ.get("XDG_CACHE_HOME")
-    base = Path(caches) if caches else Path.home() / ".cache"
-    return base / "feedline"
+    try:
+        if given:
+            return Path(given).expanduser().absolute() / "feedline-store"
+        base = Path(caches) if caches else Path.home() / ".cache"
+    except RuntimeError as error:  # nobody knows where this user is at home
+        raise CannotFix(
+            f"there is no folder for the disk cache: {error} Set FEEDLINE_CACHE to one."
+        ) from error
+    return base / "feedline" / "store"
 
 
 def size_of(folder: Path) -> int:

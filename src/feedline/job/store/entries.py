@@ -9,65 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import logging
 import os
 import secrets
-import shutil
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from feedline.job.store import marks
 from feedline.job.store.disk import Disk, LocalDisk, size_of
 from feedline.job.store.errors import CannotFix, StoreFull
 from feedline.job.store.locks import Lock, lock, try_lock
+from feedline.job.store.manifest import Manifest
 
-SCHEMA = 1
 _SEGMENT = 64 * 2**20
 _READ = 4 * 2**20
 _SPARE = 64 * 2**20  # never the last bytes of a disk
-_GONE = ".gone-"
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What an entry says of itself. `spec` is the element spec as TensorFlow
-    writes it, empty where it cannot; `components` the tensors of an element."""
-
-    key: str
-    tensorflow: str
-    rows: str
-    count: int
-    cardinality: int
-    components: tuple[str, ...]
-    spec: str
-    bytes: int
-    checksums: tuple[int, ...]
-    schema: int = SCHEMA
-
-    def to_json(self) -> str:
-        values = asdict(self)
-        return json.dumps({**values, "check": _check(values)}, indent=1)
-
-    @classmethod
-    def from_json(cls, text: str) -> Manifest:
-        """Raises ValueError for anything but an undamaged manifest."""
-        values = json.loads(text)
-        if not isinstance(values, dict) or values.pop("check", None) != _check(values):
-            raise ValueError("the manifest is damaged")
-        if values.get("schema") != SCHEMA:
-            raise ValueError(f"schema {values.get('schema')} is not {SCHEMA}")
-        for name in ("components", "checksums"):
-            values[name] = tuple(values[name])
-        return cls(**values)
-
-
-def _check(values: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(values, sort_keys=True).encode())
 
 
 @dataclass
@@ -87,7 +47,7 @@ class Entry:
 
     def discard(self) -> None:
         """Take away what was begun."""
-        _remove(self.folder)
+        marks.remove(self.folder)
         self.lock.close()
 
 
@@ -102,10 +62,10 @@ class Entries:
     def of(self, key: str) -> Iterator[tuple[Entry, Manifest]]:
         """The complete entries of that key, checked as far as sizes go. What is
         damaged is removed."""
-        for folder in sorted(self._folders(), reverse=True):
+        for folder in sorted(marks.entries(self.folder), reverse=True):
             if folder.name.rpartition("-")[0] != key:
                 continue
-            held = try_lock(folder / "lock", shared=True)
+            held = self._shared(folder)
             if held is None:
                 continue
             entry = Entry(folder, held)
@@ -114,6 +74,13 @@ class Entries:
                 held.close()
                 continue
             yield entry, manifest
+
+    def _shared(self, folder: Path) -> Lock | None:
+        try:
+            return try_lock(folder / "lock", shared=True)
+        except (OSError, CannotFix) as error:  # on a disk that was made read-only
+            _log.debug("cannot lock %s: %s", folder, error)
+            return None
 
     def _manifest(self, entry: Entry) -> Manifest | None:
         try:
@@ -145,19 +112,29 @@ class Entries:
     def _damaged(self, entry: Entry, reason: object) -> None:
         _log.warning("removing the damaged cache %s: %s", entry.folder, reason)
         entry.lock.close()
-        with self._alone():
-            self._remove_unused(entry.folder)
+        try:
+            with self._alone():
+                self._remove_unused(entry.folder)
+        except (OSError, CannotFix) as error:
+            _log.debug("cannot remove %s: %s", entry.folder, error)
 
     # ------------------------------------------------------------------- making
+
+    def check(self) -> None:
+        """Raises `CannotFix` where nothing could be kept here. Makes nothing."""
+        try:
+            marks.check_store(self.folder)
+        except OSError as error:
+            raise self.refusal(error, 0) from error
 
     def create(self, key: str) -> Entry:
         """A new folder to write into, locked. Clears what killed runs left."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            marks.make_store(self.folder)
             with self._alone():
                 self._clean()
-                folder = self.folder / f"{key}-{secrets.token_hex(4)}"
-                folder.mkdir(mode=0o700)
+                name = f"{key}-{secrets.token_hex(4)}"
+                folder = marks.make_entry(self.folder, name)
                 held = try_lock(folder / "lock", create=True)
         except OSError as error:
             raise self.refusal(error, 0) from error
@@ -188,7 +165,7 @@ class Entries:
             return
         with self._alone():
             self._clean()
-            for folder in sorted(self._folders(), key=_last_used):
+            for folder in sorted(marks.entries(self.folder), key=_last_used):
                 if self.room() >= needed:
                     return
                 if self._remove_unused(folder):
@@ -198,7 +175,7 @@ class Entries:
 
     def room(self) -> int:
         """Bytes that may still be written."""
-        used = sum(map(size_of, self._folders()))
+        used = sum(map(size_of, marks.entries(self.folder)))
         free = max(self._disk.free(self.folder) - _SPARE, 0)
         limit = (free + used) // 2 if self._limit is None else self._limit
         return max(min(limit - used, free), 0)
@@ -216,43 +193,24 @@ class Entries:
     # ----------------------------------------------------------------- removing
 
     def _alone(self) -> Lock:
-        return lock(self.folder / ".lock")
-
-    def _folders(self) -> list[Path]:
-        try:
-            found = list(self.folder.iterdir())
-        except OSError:
-            return []
-        return [one for one in found if "-" in one.name and one.name[0] != "."]
+        return lock(self.folder / marks.LOCK)
 
     def _clean(self) -> None:
         """Leftovers of runs that are gone."""
-        for half_removed in self.folder.glob(f"{_GONE}*"):
-            shutil.rmtree(half_removed, ignore_errors=True)
-        for folder in self._folders():
+        marks.remove_halves(self.folder)
+        for folder in marks.entries(self.folder):
             if not (folder / "manifest.json").exists():
                 self._remove_unused(folder)
 
     def _remove_unused(self, folder: Path) -> bool:
         """Only while nobody else may lock it, which `_alone` sees to."""
         if not (folder / "lock").exists():
-            return _remove(folder)
+            return marks.remove(folder)
         held = try_lock(folder / "lock")
         if held is None:
             return False
         with held:
-            return _remove(folder)
-
-
-def _remove(folder: Path) -> bool:
-    """At one stroke, so that nobody meets half an entry."""
-    gone = folder.with_name(f"{_GONE}{folder.name}")
-    try:
-        folder.rename(gone)
-    except OSError:
-        return False
-    shutil.rmtree(gone, ignore_errors=True)
-    return True
+            return marks.remove(folder)
 
 
 def _last_used(folder: Path) -> float:

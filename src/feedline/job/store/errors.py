@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from feedline.errors import FeedlineError
 
+CHANGED = (
+    "%s has changed since the data was cached; the data is read without the cache from "
+    "now on"
+)
+
 
 class CannotFix(FeedlineError):
     """A fix that cannot be made here; the message says why."""

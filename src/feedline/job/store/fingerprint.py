@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -27,8 +27,9 @@ from feedline.job.datasets import graph
 from feedline.job.datasets.found import Found, find
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.job.rebuild import rebuild
-from feedline.job.store.files import files_digest, folder_digest, names_in, strings_of
+from feedline.job.store.files import Files, below
 from feedline.job.store.graphs import Unknown, digest, function_digest, tensor_digest
+from feedline.job.store.names import names_in, strings_of
 
 _SCHEMA = 1
 _SPEED = {
@@ -194,22 +195,33 @@ class _Key:
             yield digest(_plain(dataset._features))
 
     def _files(self, found: Found, named: list[Any]) -> Iterable[bytes]:
-        if found.op == "load":
-            yield folder_digest(str(found.args["path"]))
-        if found.op in _READERS:
-            names = found.args.get("filenames")
-            if isinstance(names, str):
-                names = (names,)
-            yield files_digest(named[0]() if names is None else names)
-        for traced in found.traced:
-            names = names_in(traced)
-            if names is None:
-                continue
-            wanted = set(names.constants)
-            if names.from_elements:
-                for strings in named:
-                    wanted.update(strings())
-            yield files_digest(wanted)
+        for names in file_names(found, named):
+            files = Files()
+            files.add(names, most=None)
+            yield files.digest()
+
+
+def file_names(
+    found: Found, named: list[Any], *, python: bool = False
+) -> Iterator[set[bytes | str]]:
+    """The names of the files that one operation reads: given to it, in its functions,
+    or in its input, whose strings `named` reads."""
+    if found.op == "load":
+        yield set(below(str(found.args["path"])))
+    if found.op in _READERS:
+        names = found.args.get("filenames")
+        if isinstance(names, str | bytes):
+            names = (names,)
+        yield set(named[0]() if names is None else names)
+    for traced in found.traced:
+        in_function = names_in(traced, python=python)
+        if in_function is None:
+            continue
+        wanted: set[bytes | str] = set(in_function.constants)
+        if in_function.from_elements:
+            for strings in named:
+                wanted.update(strings())
+        yield wanted
 
 
 def replace_args(found: Found, args: Mapping[str, Any]) -> Found:

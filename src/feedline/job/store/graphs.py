@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,17 @@ def tensor_digest(tensor: Any) -> bytes:
         for start in range(0, len(flat), _BLOCK):
             made.update(flat[start : start + _BLOCK].data)
     return made.digest()
+
+
+def nodes_of(traced: Any) -> Iterator[Any]:
+    """The nodes of a traced function and of all that it calls."""
+    graph = getattr(traced.function, "graph", None)
+    if graph is None or not hasattr(graph, "as_graph_def"):
+        raise Unknown("a function of TensorFlow 1's kind")
+    proto = graph.as_graph_def()
+    yield from proto.node
+    for function in proto.library.function:
+        yield from function.node_def
 
 
 def function_digest(traced: Any) -> bytes:

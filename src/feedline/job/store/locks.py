@@ -57,7 +57,7 @@ def try_lock(path: Path, *, shared: bool = False, create: bool = False) -> Lock 
     """The lock, or None where somebody else has it or the file is not there."""
     if fcntl is None:
         raise CannotFix("a disk cache needs file locks, which this system has not")
-    flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
     try:
         descriptor = os.open(path, flags, 0o600)
     except FileNotFoundError:

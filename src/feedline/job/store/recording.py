@@ -22,10 +22,12 @@ from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
 from feedline.job.store.entries import Entry
-from feedline.job.store.errors import CannotFix
+from feedline.job.store.errors import CHANGED, CannotFix
 from feedline.job.store.rows import Rows
+from feedline.job.store.unlisted import Unlisted, unlisted
 
 if TYPE_CHECKING:
+    from feedline.job.store.evidence import Evidence
     from feedline.job.store.store import Store
 
 _MOST_ATTEMPTS = 3
@@ -40,8 +42,17 @@ _attempts: weakref.WeakSet[_Attempt] = weakref.WeakSet()
 class Recording:
     """What the iterators of one remembered dataset share."""
 
-    def __init__(self, store: Store, key: str, dataset: Any, rows: Rows) -> None:
+    def __init__(
+        self,
+        store: Store,
+        key: str,
+        dataset: Any,
+        rows: Rows,
+        evidence: Evidence | None = None,
+    ) -> None:
         self._store = store
+        self._evidence = evidence
+        self._changed = ""
         self._key = key
         self._source = dataset
         self._rows = rows
@@ -88,9 +99,10 @@ class Recording:
         """An iterator starts: (files to read, its number, to write, to hand on)."""
         import numpy as np
 
-        with self._lock:
-            file = self._kept()
-            write = file is None and self._begin()
+        with unlisted(), self._lock:
+            holds = not self.changed()
+            file = self._kept() if holds else None
+            write = holds and file is None and self._begin()
             number = self._begun if write else 0
         files = np.array([] if file is None else [file.encode()], object)
         through = _NONE if write or file is not None else _ALL
@@ -100,6 +112,15 @@ class Recording:
             np.int64(_ALL if write else _NONE),
             np.int64(through),
         )
+
+    def changed(self) -> str:
+        """What the elements depend on and is not what it was, if anything."""
+        if self._evidence is not None and not self._changed:
+            self._changed = self._evidence.changed()
+            if self._changed:
+                with unlisted():
+                    _log.warning(CHANGED, self._changed)
+        return self._changed
 
     def _kept(self) -> str | None:
         if self._attempt is not None and self._attempt.readable():
@@ -178,10 +199,7 @@ class _Attempt:
         self._ended = threading.Event()
         self._written = threading.Event()
         self._failed = False
-        self._thread = threading.Thread(
-            target=self._run, name="feedline-store", daemon=True
-        )
-        self._thread.start()
+        self._thread = Unlisted(self._run)
         _attempts.add(self)
 
     def add(self, parts: list[Any]) -> None:
@@ -225,7 +243,8 @@ class _Attempt:
     def _run(self) -> None:
         try:
             count = self._write()
-            if count is None:
+            # What was read while a file changed may be half the one and half the other.
+            if count is None or self._recording.changed():
                 self._drop()
                 return
         except Exception as error:  # whatever it is, the job must not feel it

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feedline.job.store.disk import Disk, default_folder
-from feedline.job.store.entries import Entries, Entry, Manifest, checksums
+from feedline.job.store.entries import Entries, Entry, checksums
 from feedline.job.store.errors import CannotFix, FillCancelled
+from feedline.job.store.manifest import Manifest
 
 if TYPE_CHECKING:
+    from feedline.job.store.evidence import Evidence
     from feedline.job.store.rows import Rows
 
 Dataset = Any
@@ -88,20 +90,24 @@ class Store:
             raise
         return rows.read([str(entry.data)], cardinality)
 
-    def remember(self, key: str, dataset: Dataset) -> Dataset:
+    def remember(
+        self, key: str, dataset: Dataset, evidence: Evidence | None = None
+    ) -> Dataset:
         """`dataset`, kept by the way while it is first read to its end; later
-        iterators, and later runs, read what was kept. Whatever goes wrong with
-        keeping it, the elements flow on."""
+        iterators, and later runs, read what was kept, as long as the `evidence`
+        holds. Whatever goes wrong with keeping it, the elements flow on."""
+        from feedline.job.store.guard import Guarded
         from feedline.job.store.recording import Recording
         from feedline.job.store.rows import Rows
 
         kept = self.open(key, dataset.element_spec)
         if kept is not None:
-            return kept
+            return Guarded(dataset, evidence, kept) if evidence else kept
         if int(dataset.cardinality()) == -1:
             raise CannotFix("an endless dataset cannot be kept")
+        self.entries.check()
         rows, _ = Rows.fitting(dataset)
-        return Recording(self, key, dataset, rows).dataset()
+        return Recording(self, key, dataset, rows, evidence).dataset()
 
     # ----------------------------------------------------------------- the parts
 

@@ -1,0 +1,83 @@
+"""What every fix that keeps elements asks first, when it proposes and when it is
+applied: is what would be kept the same in every pass, and how is it seen if it is not?
+
+A plan may have been made for a pipeline that was changed since, so `apply` asks all of
+it again, and more: there the datasets are at hand, and the files that they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from feedline.fixes.fix import CannotFix, Edit
+from feedline.job.constant import reads_files, unordered, why_not_same
+from feedline.job.pipeline import Pipeline, Stage
+
+if TYPE_CHECKING:
+    from feedline.job.store.evidence import Evidence
+
+# A pass over the data that these break off leaves a cache half full.
+BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
+
+
+def why_not(
+    front: Stage,
+    after: Iterable[Stage],
+    options: Any,
+    *,
+    strategy: str | None = None,
+    reordered: bool = False,
+) -> str:
+    """Why what `front` gives may not be kept, empty where it may. `after` is what
+    reads it, up to the end; `reordered` allows an order that varies."""
+    if reason := why_not_same(front):
+        return reason
+    if unordered(front, options) and not reordered:
+        return f"the order of {front.label()} may be another in every pass"
+    if broken := [stage for stage in after if stage.op in BREAKS_OFF]:
+        return f"{broken[0].label()} breaks passes off"
+    if strategy is not None and reads_files(front):
+        return f"it reads files, which are not looked at again under {strategy}"
+    return ""
+
+
+def check(pipeline: Pipeline, front: Stage, after: Iterable[Stage], edit: Edit) -> None:
+    """Raises `CannotFix` with the reason."""
+    reordered = bool(edit.args.get("reordered"))
+    reason = why_not(front, after, pipeline.options, reordered=reordered)
+    if reason:
+        raise CannotFix(f"{front.label()} may not be cached: {reason}")
+
+
+def kept(pipeline: Pipeline, front: Stage, edit: Edit) -> Stage:
+    """What this stage gives, kept in memory. In a trial the steady state is wanted at
+    once: a part of the data, handed out again and again."""
+    trial = edit.args.get("trial")
+    if trial:
+        front = _after(front, "take", count=trial)
+        return _after(_after(front, "cache", filename=""), "repeat", count=-1)
+    watched = evidence(pipeline, front)
+    args = {"watched": watched} if watched else {}
+    return _after(front, "cache", filename="", **args)
+
+
+def evidence(pipeline: Pipeline, front: Stage) -> Evidence | None:
+    """What `front` depends on outside of the program, to be looked at in every pass;
+    None for a pipeline that was written down, with no dataset behind it."""
+    if pipeline.handle is None:
+        return None
+    from feedline.job.read import read
+    from feedline.job.rebuild import rebuild
+    from feedline.job.store.evidence import evidence_of
+    from feedline.job.store.graphs import Unknown
+
+    try:
+        return evidence_of(read(rebuild(replace(pipeline, root=front))))
+    except Unknown as reason:
+        raise CannotFix(f"{front.label()} may not be cached: {reason}") from reason
+
+
+def _after(stage: Stage, op: str, **args: object) -> Stage:
+    return Stage(op, inputs=(stage,), args=args, spec=stage.spec, where=stage.where)
