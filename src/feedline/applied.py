@@ -59,7 +59,8 @@ class Applied:
         undo: Callable[[], None] = lambda: None  # noqa: E731
         steps = step_edits(edits)
         if steps:
-            target = Target(loop.model, epochs, read(loop.source).numbered())
+            pipeline = read(loop.source).numbered()
+            target = Target(loop.model, epochs, pipeline, callbacks=loop.callbacks)
             undo = install(target, steps)
         if any(fixes.all()[edit.fix].apply is not None for edit in edits):
             self.swap(loop, epochs, edits)

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from feedline.fixes.steps_per_execution import launched, whole
+from feedline.fixes import steps_per_execution
+from feedline.fixes.steps_per_execution import launched
 from feedline.job.fits import hear_batches
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ def in_each_fit(model: Any, most: int) -> None:
 
     def fitting(epochs: Any) -> int:
         own = model.train_function is single and model.steps_per_execution == 1
-        return whole(most, epochs.steps_per_epoch) if own else 1
+        return steps_per_execution.fitting(most, epochs) if own else 1
 
     def told(epochs: Any) -> None:
         steps = fitting(epochs)

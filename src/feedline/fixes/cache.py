@@ -17,12 +17,14 @@ from dataclasses import replace
 
 from feedline.causes.look import passes, without
 from feedline.causes.recomputed_every_epoch import best_place
+from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import Estimate, Measurement
 from feedline.measure.predict import predict_step
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True, args={"on_disk": flag()})
 BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
 
 

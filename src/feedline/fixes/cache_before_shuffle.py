@@ -18,11 +18,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.causes.look import passes, steps_per_pass, upstream, varies, without
+from feedline.fixes.args import Takes, number
 from feedline.fixes.cache import BREAKS_OFF, kept
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True, args={"maps": number(1, 10_000)})
 
 
 def propose(case: Case) -> Iterator[Proposal]:

@@ -52,6 +52,9 @@ class Function:
     `ops` counts the TensorFlow operations of the traced graph by type, those of
     nested functions included. `seeded`: what it draws follows from a seed. `pure`:
     all Python in it is seen to keep no state, so the same element gives the same.
+    `reads`: it reads a variable or a table whose content may change. `outside`: the
+    types of its operations that print, write, insert or queue, and of those that
+    nobody has classified.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Function:
     python: bool = False
     seeded: bool = False
     pure: bool = True
+    reads: bool = False
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
