@@ -11,9 +11,9 @@ import feedline
 from feedline.cure import install
 from feedline.each_fit import in_each_fit
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.fixes.saved import SavedPlan
 from feedline.fixes.saved import save as save_plan
 from feedline.fixes.target import Target
+from tests.plans import TELL, plan_for
 from tests.scripts import HEAD, MODEL, run
 
 pytestmark = [
@@ -49,18 +49,16 @@ SCRIPT = """\
 def test_every_way_to_call_fit(place):
     cases = f"CASES = {[CASES[name] for name in IN_A_SCRIPT]!r}\n"
     marks = """\
-    from feedline.fixes.plan import fingerprint
-    from feedline.job.read import read as understood
     for data in (read(), read().repeat()):
-        print(fingerprint(understood(data).numbered()))
+        tell_bound(data, kind="fit", model=model)
     """
-    place.write(HEAD, MODEL, cases, SCRIPT, marks)
+    place.write(HEAD, MODEL, cases, SCRIPT, TELL, marks)
     *lines, finite, endless = place.python().stdout.splitlines(keepends=True)
     expected = "".join(lines)
     place.write(HEAD, MODEL, cases, SCRIPT)
-    for mark in (finite.strip(), endless.strip()):
+    for told in (finite, endless):
         edit = Edit("steps-per-execution", None, {"steps": 8})
-        save_plan(SavedPlan("", mark, (edit,), None), place.root / "p.json")
+        save_plan(plan_for(told, edit), place.root / "p.json")
         assert run(place, "--plan", "p.json").stdout == expected
 
 

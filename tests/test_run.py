@@ -9,11 +9,13 @@ import json
 
 import pytest
 
+from feedline.fixes.binding import without_step
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan
 from feedline.fixes.saved import load as load_plan
 from feedline.fixes.saved import save as save_plan
 from feedline.report.json import load as load_report
+from tests.plans import TELL, plan_for
 from tests.scripts import (
     FIT,
     HEAD,
@@ -114,18 +116,6 @@ BARE = (
 )
 
 
-MARK = """\
-from feedline.fixes.plan import fingerprint
-from feedline.job.read import read
-print(fingerprint(read(ds).numbered()))
-"""
-
-
-def planned(place, mark, *edits, where=""):
-    """A plan by hand for the pipeline of that mark, whichever loop reads it."""
-    save_plan(SavedPlan(where, mark, edits, None), place.root / "p.json")
-
-
 def test_a_job_with_everything_then_with_its_plan(place):
     place.write(*RICH)
     done = same_as_python(place, "--plan", "p.json", "--json", "r.json")
@@ -144,7 +134,9 @@ def test_a_job_with_everything_then_with_its_plan(place):
 
     # A busy machine may find nothing: from here on the cache is there for certain.
     plan = load_plan(place.root / "p.json")
-    planned(place, plan.pipeline, Edit("cache", 1, {"on_disk": False}))
+    edits = (Edit("cache", 1, {"on_disk": False}),)
+    by_hand = SavedPlan("", plan.pipeline, edits, made_for=without_step(plan.made_for))
+    save_plan(by_hand, place.root / "p.json")
     again = run(place, "--plan", "p.json")
     assert again.stdout == done.stdout
     assert "measuring" not in "".join(said(again))
@@ -154,8 +146,9 @@ def test_a_job_with_everything_then_with_its_plan(place):
         place.script.read_text().replace("shuffle(64)", "shuffle(9)")
     )
     other = run(place, "--plan", "p.json")
-    refusal = [line for line in said(other) if "not the one that the plan" in line]
-    assert len(refusal) == 1
+    (refusal,) = [line for line in said(other) if "the plan was made for" in line]
+    assert "another version of shuffle(64) at train.py:" in refusal
+    assert "other arguments" in refusal
     assert other.returncode == 0
     assert other.stdout == place.python().stdout
     assert (place.root / "p.json").read_text() == kept
@@ -174,13 +167,16 @@ def test_a_loop_of_the_scripts_own_is_rehearsed_and_its_step_compiled(place):
 
 
 def test_steps_of_a_bare_loop_in_one_launch(place):
-    place.write(*BARE, MARK)
-    *expected, mark = place.python().stdout.splitlines()
     place.write(*BARE)
     lines = place.script.read_text().splitlines()
     line = 1 + next(n for n, text in enumerate(lines) if "for x, y in ds" in text)
+    loop = f"tell_bound(ds, kind='loop', step_function=step, line={line})\n"
+    place.write(*BARE, TELL, loop)
+    *expected, told = place.python().stdout.splitlines()
+    place.write(*BARE)
     edit = Edit("steps-per-execution", None, {"steps": 7})
-    planned(place, mark, edit, where=f"train.py:{line}")
+    plan = plan_for(told, edit, where=f"train.py:{line}")
+    save_plan(plan, place.root / "p.json")
     done = run(place, "--plan", "p.json", "--live")
     assert done.stdout.splitlines() == expected
     assert "one by one again" not in done.stderr

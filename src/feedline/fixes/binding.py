@@ -99,6 +99,10 @@ def without_step(binding: Binding) -> Binding:
     return Binding(tuple(each for each in binding.parts if each.key != _STEP))
 
 
+def only_step(binding: Binding) -> Binding:
+    return Binding(tuple(each for each in binding.parts if each.key == _STEP))
+
+
 def _of_pipeline(part: Part) -> bool:
     return part.key == "pipeline" or part.key.startswith("stage ")
 

@@ -157,7 +157,7 @@ def named(value: Any) -> str:
 def users(value: Any) -> bool:
     """Is it the user's own Python?"""
     code = getattr(value, "__code__", None)
-    file = code.co_filename if code is not None else None
+    file = code.co_filename if isinstance(code, types.CodeType) else None
     if file is not None and not file.startswith("<"):
         return not is_library(file)
     module = sys.modules.get(getattr(value, "__module__", None) or "")

@@ -102,9 +102,10 @@ def _without_names(value: Any) -> Any:
 
 def _joined(model: Any, teller: Teller) -> Any:
     """How the operations of a functional model feed each other."""
-    nodes = getattr(model, "_nodes", None)
-    if not nodes:
+    by_depth = getattr(model, "_nodes_by_depth", None)
+    if not by_depth:
         return None
+    nodes = [node for depth in sorted(by_depth) for node in by_depth[depth]]
     places = {id(op): place for place, op in enumerate(model._operations)}
 
     def source(tensor: Any) -> Any:
