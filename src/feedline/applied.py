@@ -63,7 +63,11 @@ class Applied:
             target = Target(loop.model, epochs, pipeline, callbacks=loop.callbacks)
             undo = install(target, steps)
         if any(fixes.all()[edit.fix].apply is not None for edit in edits):
-            self.swap(loop, epochs, edits)
+            try:
+                self.swap(loop, epochs, edits)
+            except BaseException:
+                undo()
+                raise
         self._training[id(loop)] = Training(loop.model, undo)
 
     def swap(self, loop: Any, epochs: Any, edits: tuple[Edit, ...] = ()) -> None:

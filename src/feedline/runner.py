@@ -299,7 +299,8 @@ class Runner(Examination):
         """After the first step of a loop of the user's: its variables are there."""
         plan = self.given
         if plan is None or self._given_up:
-            self._begun[id(loop)] = step_of(loop)
+            with self.watch.pause():
+                self._begun[id(loop)] = step_of(loop)
             return
         if self._refused or str(loop.where) != plan.where:
             return

@@ -41,9 +41,10 @@ class Binding:
         return any(each.key == _STEP for each in self.parts)
 
     def changes(self, now: Binding) -> Iterator[str]:
-        """What is another now, one phrase for each part."""
+        """What is another now, one phrase for each part. Versions come first: another
+        TensorFlow may trace another graph."""
         known = {each.key: each for each in now.parts}
-        for part in self.parts:
+        for part in sorted(self.parts, key=lambda each: each.key not in _IN_WORDS):
             other = known.pop(part.key, None)
             if other is None:
                 yield f"{part.name}, which is no longer there"
@@ -122,13 +123,18 @@ def _differs(part: Part, other: Part) -> Iterator[str]:
         was, is_ = part.facts.get(name, "unset"), facts.get(name, "unset")
         yield f"{name} {was}, and here it is {is_}"
         return
-    yield f"another version of {part.name} ({_aspects(changed)})"
+    pairs = {name: (part.facts.get(name), facts.get(name)) for name in changed}
+    untold = [name for name in changed if UNTOLD in pairs[name]]
+    if untold:
+        yield f"{part.name}, and whether that changed ({_aspects(untold)}) {UNTOLD}"
+        return
+    yield f"another version of {part.name} (other {_aspects(changed)})"
 
 
 def _aspects(changed: Sequence[str]) -> str:
     """`code 0` is the code of its first function: a person needs no number."""
     names = dict.fromkeys(name.rstrip("0123456789").strip() for name in changed)
-    return f"other {', '.join(names)}"
+    return ", ".join(names)
 
 
 def _part(data: Any, at: str) -> Part:

@@ -7,13 +7,16 @@ and shape: what is in it may be another in every run.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from feedline.job.identity.code import Teller, Untold
+from feedline.job.identity.code import Teller
 from feedline.job.identity.values import digest
 from feedline.job.pipeline import Function, Pipeline, Stage
+
+log = logging.getLogger(__name__)
 
 UNTOLD = "cannot be told"
 """Told of what cannot be told: it is never the same as anything."""
@@ -78,7 +81,8 @@ def _traced(place: int, traced: Any) -> dict[str, str]:
             f"seeds {place}": digest(seeds) if seeds else "none",
             f"graph {place}": graph_of(traced),
         }
-    except Untold:
+    except Exception:
+        log.info("a function's graph cannot be told", exc_info=True)
         return {f"graph {place}": UNTOLD}
 
 
@@ -106,5 +110,6 @@ def told(value: Any) -> str:
     """Any value of Python's, as a digest."""
     try:
         return digest(Teller().tell(value))
-    except (Untold, RecursionError):
+    except Exception:  # an object of the user's may answer with anything
+        log.info("a part of the job cannot be told", exc_info=True)
         return UNTOLD
