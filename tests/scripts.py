@@ -8,7 +8,8 @@ where nothing is measured: what is applied comes from a plan written by hand.
 
 from __future__ import annotations
 
-from feedline.fixes.saved import SavedPlan, save
+from feedline.fixes.saved import save
+from tests.plans import TELL, plan_for
 
 HEAD = """\
 import hashlib, json
@@ -85,24 +86,20 @@ def run(place, *options, seconds="6", **more):
     )
 
 
-# Says by which mark a plan knows the pipeline.
-MARK = """\
-from feedline.fixes.plan import fingerprint
-from feedline.job.read import read as understood
-print("mark", fingerprint(understood(ds).numbered()))
-"""
+# Says what a plan for this pipeline is bound to, whichever loop reads it.
+MARK = TELL + "tell_bound(ds)\n"
 
 
 def marked(done):
-    """The mark that MARK has printed, and the rest of what was printed."""
+    """What MARK has told, and the rest of what was printed."""
     lines = done.stdout.splitlines(keepends=True)
     (mark,) = [line for line in lines if line.startswith("mark ")]
-    return mark.split()[1], "".join(line for line in lines if line != mark)
+    return mark, "".join(line for line in lines if line != mark)
 
 
 def planned(place, mark, *edits, where=""):
-    """A plan by hand for the pipeline of that mark, whichever loop reads it."""
-    save(SavedPlan(where, mark, edits, None), place.root / "p.json")
+    """A plan by hand for what was told."""
+    save(plan_for(mark, *edits, where=where), place.root / "p.json")
 
 
 def said(done):

@@ -16,8 +16,9 @@ import time
 import pytest
 
 from feedline.fixes.fix import Edit
-from feedline.fixes.saved import SavedPlan, save
+from feedline.fixes.saved import save
 from tests.place import LIMIT, Place
+from tests.plans import TELL, plan_for
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -60,11 +61,6 @@ model.fit(ds, epochs=3, callbacks=[Slowly()], verbose=0)
 weights = b"".join(w.tobytes() for w in model.get_weights())
 print("weights", hashlib.sha256(weights).hexdigest())
 """
-MARK = """\
-from feedline.fixes.plan import fingerprint
-from feedline.job.read import read
-print("mark", fingerprint(read(ds).numbered()))
-"""
 STEPS = 60
 
 
@@ -80,11 +76,11 @@ def last(text: str) -> str:
 @pytest.fixture
 def expected(place):
     """What plain Python gives; a plan that keeps the elements on disk beside it."""
-    place.write("SLEEP = 0\n", JOB, MARK)
+    place.write("SLEEP = 0\n", JOB, TELL, "tell_bound(ds)\n")
     done = place.python()
     assert done.returncode == 0, done.stderr
-    *_, weights, mark = done.stdout.splitlines()
-    plan = SavedPlan("", mark.split()[1], (Edit("cache", 1, {"on_disk": True}),))
+    *_, weights, told = done.stdout.splitlines()
+    plan = plan_for(told, Edit("cache", 1, {"on_disk": True}))
     save(plan, place.root / "p.json")
     place.write("SLEEP = 0.02\n", JOB)
     return weights

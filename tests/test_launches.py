@@ -12,6 +12,7 @@ from feedline.cure import install
 from feedline.each_fit import in_each_fit
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.target import Target
+from tests.plans import TELL
 from tests.scripts import LIGHT, MODEL, planned, run
 
 pytestmark = [
@@ -51,16 +52,14 @@ def test_every_way_to_call_fit(place, kind):
     """By a plan for the data that end, or for those that do not."""
     cases = f"CASES = {[CASES[name] for name in IN_A_SCRIPT]!r}\n"
     marks = """\
-    from feedline.fixes.plan import fingerprint
-    from feedline.job.read import read as understood
     for data in (read(), read().repeat()):
-        print(fingerprint(understood(data).numbered()))
+        tell_bound(data, kind="fit", model=model)
     """
-    place.write(LIGHT, MODEL, cases, SCRIPT, marks)
+    place.write(LIGHT, MODEL, cases, SCRIPT, TELL, marks)
     *lines, finite, endless = place.python().stdout.splitlines(keepends=True)
     expected = "".join(lines)
     place.write(LIGHT, MODEL, cases, SCRIPT)
-    mark = (finite if kind == "finite" else endless).strip()
+    mark = finite if kind == "finite" else endless
     planned(place, mark, Edit("steps-per-execution", None, {"steps": 8}))
     assert run(place, "--plan", "p.json").stdout == expected
 

@@ -12,6 +12,7 @@ import pytest
 
 from feedline.fixes.fix import Edit
 from feedline.report.json import load as load_report
+from tests.plans import TELL
 from tests.scripts import (
     FIT,
     HEAD,
@@ -119,23 +120,24 @@ def test_a_job_with_everything_by_a_plan(place):
     assert "measuring" not in "".join(said(done))
     assert "goes on unfixed" not in done.stderr
 
-    planned(place, "0" * len(mark), Edit("cache", 1, {"on_disk": False}))
+    place.write(LIGHT, MODEL, RICH.replace("shuffle(64)", "shuffle(9)"))
     other = run(place, "--plan", "p.json")
-    refusal = [line for line in said(other) if "not the one that the plan" in line]
-    assert len(refusal) == 1
-    assert (other.stdout, other.returncode) == (expected, 0), other.stderr
-    assert (place.root / "p.json").read_text("utf-8") == kept.replace(
-        mark, "0" * len(mark)
-    )
+    (refusal,) = [line for line in said(other) if "the plan was made for" in line]
+    assert "another version of shuffle(64) at train.py:" in refusal
+    assert "other arguments" in refusal
+    assert (other.stdout, other.returncode) == (place.python().stdout, 0)
+    assert (place.root / "p.json").read_text("utf-8") == kept
 
 
 def test_a_step_of_the_scripts_own_is_compiled_by_a_plan(place):
     few = EAGER.replace("(8, 1, 1)", "(2, 1, 1)").replace("(labels, 8)", "(labels, 2)")
-    place.write(LIGHT, MODEL, few, MARK)
+    place.write(LIGHT, MODEL, few)
+    line = line_of(place, "in enumerate(ds)")
+    loop = f"tell_bound(ds, kind='loop', step_code=step.__code__, line={line})\n"
+    place.write(LIGHT, MODEL, few, TELL, loop)
     mark, expected = marked(place.python())
     place.write(LIGHT, MODEL, few)
-    where = f"train.py:{line_of(place, 'in enumerate(ds)')}"
-    planned(place, mark, Edit("compile-step"), where=where)
+    planned(place, mark, Edit("compile-step"), where=f"train.py:{line}")
     done = run(place, "--plan", "p.json")
     assert (done.stdout, done.returncode) == (expected, 0), done.stderr
     # In its fourth epoch the script changes a number, which a graph would not see.
@@ -178,11 +180,14 @@ def test_a_loop_of_the_scripts_own_is_rehearsed_and_its_step_compiled(place):
 
 
 def test_steps_of_a_bare_loop_in_one_launch(place):
-    place.write(LIGHT, MODEL, BARE, MARK)
+    place.write(LIGHT, MODEL, BARE)
+    line = line_of(place, "for x, y in ds")
+    loop = f"tell_bound(ds, kind='loop', step_function=step, line={line})\n"
+    place.write(LIGHT, MODEL, BARE, TELL, loop)
     mark, expected = marked(place.python())
     place.write(LIGHT, MODEL, BARE)
     edit = Edit("steps-per-execution", None, {"steps": 7})
-    planned(place, mark, edit, where=f"train.py:{line_of(place, 'for x, y in ds')}")
+    planned(place, mark, edit, where=f"train.py:{line}")
     done = run(place, "--plan", "p.json", "--live")
     assert done.stdout == expected, done.stderr
     assert "one by one again" not in done.stderr

@@ -59,16 +59,22 @@ class Applied:
             return
         undo: Callable[[], None] = lambda: None  # noqa: E731
         steps = step_edits(edits)
-        if loop.callbacks:  # they would hear of fewer batches
-            steps = tuple(each for each in steps if each.fix != "steps-per-execution")
         if steps:
             pipeline = read(loop.source).numbered()
             target = Target(
-                loop.model, epochs, pipeline, replaced=self._train_function_replaced
+                loop.model,
+                epochs,
+                pipeline,
+                replaced=self._train_function_replaced,
+                callbacks=loop.callbacks,
             )
             undo = install(target, steps)
         if any(fixes.all()[edit.fix].apply is not None for edit in edits):
-            self.swap(loop, epochs, edits)
+            try:
+                self.swap(loop, epochs, edits)
+            except BaseException:
+                undo()
+                raise
         self._training[id(loop)] = Training(loop.model, undo)
 
     def swap(self, loop: Any, epochs: Any, edits: tuple[Edit, ...] = ()) -> None:

@@ -30,9 +30,12 @@ from typing import Any
 from feedline.applied import Applied
 from feedline.child import Examination
 from feedline.errors import FeedlineError
+from feedline.fixes import steps_per_execution
+from feedline.fixes.binding import Binding, bound, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
-from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import SavedPlan
+from feedline.job.identity.stages import Part
+from feedline.job.identity.step import step_of
 from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
@@ -55,7 +58,8 @@ class Runner(Examination):
         self.made: SavedPlan | None = None
         self.applied = Applied(self.say)
         self.measuring_s = 0.0
-        self._plans: dict[str, tuple[Edit, ...]] = {}
+        self._plans: list[SavedPlan] = []
+        self._begun: dict[int, Part] = {}  # the steps as they were at the beginning
         self._refused = False
         self._given_up = False
         self.watch.before_fit = self._guarded(self.before_fit)
@@ -140,6 +144,7 @@ class Runner(Examination):
                 if self._needs_rehearsal(pipeline) or (
                     loop.eager and keeps_state(loop.model)
                 ):
+                    self._bound(loop, pipeline)
                     return  # `on_warm` will see to it
                 edits = self._tune(loop, pipeline)
             self.applied.to_fit(loop, epochs, edits)
@@ -162,24 +167,23 @@ class Runner(Examination):
 
     def _edits_for(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...] | None:
         """The edits that are known for this job; None where it is to be measured."""
-        mark = fingerprint(pipeline)
+        now = bound(pipeline, step_of(loop))
+        for plan in self._plans:
+            if plan.where == str(loop.where) and _refusal(plan, now) is None:
+                return plan.edits
         if self.given is None:
-            return self._plans.get(f"{loop.where} {mark}")
+            return None
         if str(loop.where) != self.given.where and self.given.where:
             return ()
-        if mark != self.given.pipeline:
-            self._refuse(loop.where)
-            return ()
-        return self.given.edits
+        return () if self._refuses(self.given, now) else self.given.edits
 
-    def _refuse(self, where: Where | None) -> None:
-        if not self._refused:
+    def _refuses(self, plan: SavedPlan, now: Binding) -> bool:
+        """Is the job as it is now another than the plan was made for? Said once."""
+        reason = _refusal(plan, now)
+        if reason is not None and not self._refused:
             self._refused = True
-            self.say(
-                f"the pipeline of the loop at {where} is not the one that the plan was "
-                "made for; the job goes on unfixed. Remove the plan's file to measure "
-                "anew"
-            )
+            self.say(f"{reason}. The job goes on unfixed")
+        return reason is not None
 
     def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
         from feedline.job.owners import reachable
@@ -193,6 +197,7 @@ class Runner(Examination):
         self.sampler.stop()
         seconds = self.order["seconds"]
         self.say(f"training found at {loop.where}; measuring, at most {seconds:g} s")
+        now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
         facts = _facts_of(loop)
         found = examine_and_cure(
@@ -211,15 +216,15 @@ class Runner(Examination):
         self.measuring_s += time.perf_counter() - began
         job = replace(found.job, callbacks=loop.callbacks)
         edits = found.cured.edits
-        self._plans[f"{loop.where} {fingerprint(pipeline)}"] = edits
-        self.made = SavedPlan(
-            str(loop.where),
-            fingerprint(pipeline),
+        self.made = _plan(
+            loop,
+            now,
             edits,
             self._told(loop, job, found.measured, found.cured),
             self._places(pipeline, edits, loop),
             found.cured.plan.grades,
         )
+        self._plans.append(self.made)
         self._keep()
         self.say(
             "applying " + ", ".join(edit.fix for edit in edits)
@@ -282,22 +287,35 @@ class Runner(Examination):
         if getattr(dataset, "_feedline_tuned", False) or not plan.edits:
             return dataset
         pipeline = self._pipeline(dataset)
-        if pipeline is not None and fingerprint(pipeline) == plan.pipeline:
-            return self.applied.tuned(dataset, plan.edits)
-        self._refuse(where)
-        return dataset
+        if pipeline is None:
+            return dataset
+        if self._refuses(
+            replace(plan, made_for=without_step(plan.made_for)), bound(pipeline)
+        ):
+            return dataset
+        if any(edit.fix == "steps-per-execution" for edit in plan.edits):
+            steps_per_execution.check_own(pipeline)
+        return self.applied.tuned(dataset, plan.edits)
 
     def first_step(self, loop: Any) -> None:
         """After the first step of a loop of the user's: its variables are there."""
         plan = self.given
-        if plan is None or self._refused or str(loop.where) != plan.where:
+        if plan is None or self._given_up:
+            with self.watch.pause():
+                self._begun[id(loop)] = step_of(loop)
             return
+        if self._refused or str(loop.where) != plan.where:
+            return
+        with self.watch.pause():
+            step = Binding((step_of(loop),)) if plan.of_step else Binding()
+            if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
+                return
         wanted = {edit.fix: edit for edit in plan.edits}
         if "compile-step" in wanted:
-            step = loop.own_step()
-            step.tell = self._step_lost
-            step.fused = "jit-compile" in wanted
-            step.on = True
+            own = loop.own_step()
+            own.tell = self._step_lost
+            own.fused = "jit-compile" in wanted
+            own.on = True
         if "steps-per-execution" in wanted:
             number = int(wanted["steps-per-execution"].args["steps"])
             loop.together = loop.steps_together(number)
@@ -361,6 +379,7 @@ class Runner(Examination):
         from feedline.stand_ins import shared
 
         used = shared(pipeline)  # before we make datasets of the same stages
+        now = self._bound(loop, pipeline)
         if loop.kind == "loop" and loop.eager:
             with suppress(CannotRun):
                 loop.own_step().recording = True
@@ -378,9 +397,9 @@ class Runner(Examination):
         )
         cured = yield from cure.search(job, measured)
         told = self._told(loop, job, measured, cured)
-        plan = SavedPlan(
-            str(loop.where),
-            fingerprint(pipeline),
+        plan = _plan(
+            loop,
+            now,
             cured.edits,
             told,
             self._places(pipeline, cured.edits, loop),
@@ -388,14 +407,33 @@ class Runner(Examination):
         )
         self._conclude({"rehearsed": plan.to_dict()})
 
+    def _bound(self, loop: Any, pipeline: Pipeline) -> Binding:
+        """What a plan for this job rests on: the pipeline as it is, and the step as it
+        was when a run with the plan will look at it."""
+        if id(loop) not in self._begun:
+            self._begun[id(loop)] = step_of(loop)
+        return bound(pipeline, self._begun[id(loop)])
+
     def _empty(self, loop: Any, pipeline: Pipeline) -> dict[str, Any]:
-        return SavedPlan(str(loop.where), fingerprint(pipeline)).to_dict()
+        return _plan(loop, bound(pipeline)).to_dict()
 
     def _keep(self) -> None:
         """The plan is worth keeping even if the script comes to a bad end."""
         if self.made is not None:
             path = Path(self.order["outcome"]).with_suffix(".plan")
             path.write_text(json.dumps(self.made.to_dict()))
+
+
+def _plan(loop: Any, now: Binding, *found: Any) -> SavedPlan:
+    """A plan for the job as it was before it was measured. One that leaves the step
+    alone holds for any step."""
+    plan = SavedPlan(str(loop.where), now.pipeline, *found)
+    return replace(plan, made_for=now if plan.of_step else without_step(now))
+
+
+def _refusal(plan: SavedPlan, now: Binding) -> str | None:
+    of_step = plan.made_for.of_step
+    return plan.made_for.refusal(now if of_step else without_step(now))
 
 
 def _facts_of(loop: Any) -> Callable[[Any], None]:

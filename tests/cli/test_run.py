@@ -6,14 +6,15 @@ import pytest
 
 from feedline.errors import NoTrainingLoop
 from feedline.fixes.fix import Edit
-from feedline.fixes.saved import SavedPlan, load, save
+from feedline.fixes.saved import load, save
 from feedline.report.json import load as load_report
 from feedline.report.terminal import render
 from feedline.session import Ran
 from tests.cli.command import Done, here, with_session
+from tests.plans import somewhere
 from tests.report.samples import sample
 
-PLAN = SavedPlan("train.py:3", "abcd", (Edit("prefetch"),), None)
+PLAN = somewhere(Edit("prefetch"))
 
 
 def run(*arguments: str, script=lambda *_, **__: Ran(0), cwd=None) -> Done:
@@ -109,7 +110,7 @@ def test_a_plan_is_used_where_there_is_one_and_made_where_not(tmp_path):
     done = run("--plan", str(path), "x.py", script=plans)
     assert done.stdout.strip() == "None"
     assert load(path) == PLAN
-    mine = SavedPlan("other.py:1", "ffff", (), None)
+    mine = somewhere(where="other.py:1")
     save(mine, path)
     done = run("--plan", str(path), "x.py", script=plans)
     assert done.stdout.strip() == "other.py:1"
@@ -120,7 +121,7 @@ def test_a_plan_is_held_to_what_is_allowed(tmp_path):
     """Before the script is started: it would leave a file behind."""
     path, script = tmp_path / "train.plan", tmp_path / "x.py"
     script.write_text("open('ran', 'w')\n", "utf-8")
-    save(SavedPlan("x.py:1", "ffff", (Edit("prefetch"), Edit("unordered"))), path)
+    save(somewhere(Edit("prefetch"), Edit("unordered"), where="x.py:1"), path)
     kept = path.read_text("utf-8")
     done = here("run", "--plan", str(path), "x.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

@@ -120,8 +120,11 @@ def test_applying_an_edit_again_changes_nothing_more_or_is_not_proposed():
             assert edit not in again
             if edit.fix in ("cache", "prefetch") or edit.args.get("way") == "ahead":
                 continue
-            # An edit of one stage's arguments is the same however often it is made.
-            assert _bare(fixes.apply(once, [edit])) == _bare(once)
+            try:
+                twice = fixes.apply(once, [edit])
+            except CannotFix:
+                continue
+            assert _bare(twice) == _bare(once)
 
 
 def _bare(pipeline):

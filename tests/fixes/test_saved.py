@@ -9,39 +9,71 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedline import fixes
 from feedline.errors import FeedlineError
+from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
 from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import PlanError, SavedPlan, load, save
+from feedline.job.identity.stages import Part
 from feedline.job.pipeline import TensorSpec
+from feedline.report.json import to_json
+from feedline.report.plans import load as load_whole
 from tests.causes.build import BATCH, SLICES, part
 from tests.fixes.build import looked_at, of_function
 from tests.place import LIMIT
+from tests.plans import somewhere
+from tests.report.samples import sample
 
-PLAN = SavedPlan(
-    "train.py:12",
-    "0123abcd",
-    (Edit("cache", 1, {"on_disk": False}), Edit("prefetch")),
-    {"schema": 1},
-)
-
-edits = st.builds(
-    Edit,
-    st.sampled_from(sorted(fixes.all())),
-    st.none() | st.integers(0, 99),
-    st.dictionaries(
-        st.text(max_size=5), st.booleans() | st.integers() | st.text(max_size=5)
-    ),
+PLAN = somewhere(
+    Edit("cache", 1, {"on_disk": False}), Edit("prefetch"), where="train.py:12"
 )
 
 
-@given(st.text(), st.text(), st.lists(edits, max_size=4).map(tuple))
-def test_a_plan_comes_back_as_it_was(where, mark, some):
-    plan = SavedPlan(where, mark, some, None)
+@st.composite
+def edits(draw):
+    """Any that a plan may hold."""
+    fix = draw(st.sampled_from(list(fixes.all().values())))
+    stage = draw(st.integers(0, 99)) if fix.takes.stage else None
+    args = {
+        name: draw(values(arg))
+        for name, arg in (fix.takes.args or {}).items()
+        if arg.needed or draw(st.booleans())
+    }
+    return Edit(fix.name, stage, args)
+
+
+def values(arg):
+    if arg.kind is bool:
+        return st.booleans()
+    if arg.kind is int:
+        return st.integers(arg.least, arg.most)
+    return st.sampled_from(arg.among or ("GPU:0",))
+
+
+facts = st.dictionaries(st.text(max_size=4), st.text(max_size=4), max_size=3)
+
+
+@st.composite
+def plans(draw):
+    names = ("pipeline", "step", "versions", "machine", "stage 0")
+    made_for = Binding(
+        tuple(Part(name, draw(st.text(max_size=5)), draw(facts)) for name in names)
+    )
+    some = tuple(draw(st.lists(edits(), max_size=3)))
+    where = draw(st.text(max_size=9))
+    report = draw(st.none() | st.just(REPORT))
+    return SavedPlan(where, made_for.pipeline, some, report, made_for=made_for)
+
+
+REPORT = json.loads(to_json(sample()))
+
+
+@given(plans())
+def test_a_plan_comes_back_as_it_was(plan):
     assert SavedPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
 
 
@@ -74,7 +106,7 @@ def damaged():
     yield "a list", b"[]"
     yield "another file", b'{"schema": 1}'
     yield "a later schema", json.dumps({**good, "feedline_plan": 2}).encode()
-    for name in ("where", "pipeline", "edits", "report"):
+    for name in ("where", "pipeline", "edits", "report", "made_for", "places"):
         less = {key: value for key, value in good.items() if key != name}
         yield f"no {name}", json.dumps(less).encode()
     for what, bad in (
@@ -128,6 +160,144 @@ def test_a_plan_that_is_not_there_or_no_file(tmp_path):
             load(path)
 
 
+def test_a_plan_of_an_older_feedline_is_refused_by_name(tmp_path):
+    old = PLAN.to_dict()
+    del old["made_for"]
+    path = tmp_path / "train.plan"
+    path.write_text(json.dumps(old), encoding="utf-8")
+    with pytest.raises(PlanError, match="of an older feedline"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "named"),
+    [
+        (("edits", 0, "args", "on_disk"), 1, "args.on_disk must be true or false"),
+        (("edits", 0, "args", "depth"), 1, "args has 'depth'"),
+        (("edits", 0, "stage"), None, "stage must be the number of a stage"),
+        (("edits", 0, "stage"), -1, "not -1"),
+        (("edits", 0, "stage"), 1.0, "not 1.0"),
+        (("edits", 0, "stage"), True, "not True"),
+        (("edits", 1, "stage"), 2, "stage must be null, not 2"),
+        (("made_for", 0, "facts"), [], "facts must be an object"),
+        (("made_for", 0, "facts", "options"), 4, "facts.options must be a text"),
+        (("pipeline",), "ffff", "'ffff' is not that of made_for"),
+        (("made_for",), [], "made_for has no part 'pipeline'"),
+        (("places",), [{"edit": {"fix": "cache"}}], "places[0]"),
+        (("report", "bound"), "luck", "report.bound must be one of"),
+        (("report", "step"), None, "report.step"),
+        (("more",), 1, "it has 'more'"),
+    ],
+)
+def test_a_refusal_names_the_field_and_its_value(tmp_path, where, value, named):
+    data = replace(PLAN, report=REPORT).to_dict()
+    data = json.loads(json.dumps(data))
+    at = data
+    for step in where[:-1]:
+        at = at[step]
+    at[where[-1]] = value
+    path = tmp_path / "train.plan"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(PlanError) as refusal:
+        load_whole(path)
+    assert named in str(refusal.value)
+    assert refusal.value.exit_code == 2
+
+
+# -------------------------------------------------------- plans damaged at random
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from([10**400, -1, 1e999, "exact", "prefetch", "\ud800", 0.0, 2**63]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def places_in(data, so_far=()):
+    """Every place in the data that can be damaged."""
+    yield so_far
+    children = ()
+    if isinstance(data, dict):
+        children = data.items()
+    elif isinstance(data, list):
+        children = enumerate(data)
+    for name, value in children:
+        yield from places_in(value, (*so_far, name))
+
+
+def damage(data, where, how, value):
+    """The same with one place dropped, changed, added to, or nested deep."""
+    if not where:
+        return value if how == "change" else {**data, "more": value}
+    copy = json.loads(json.dumps(data))
+    at = copy
+    for step in where[:-1]:
+        at = at[step]
+    if how == "drop":
+        del at[where[-1]]
+    elif how == "add" and isinstance(at[where[-1]], dict):
+        at[where[-1]]["more"] = value
+    elif how == "add" and isinstance(at[where[-1]], list):
+        at[where[-1]].append(value)
+    elif how == "deep":
+        for _ in range(300):
+            value = [value]
+        at[where[-1]] = value
+    else:
+        at[where[-1]] = value
+    return copy
+
+
+@st.composite
+def damaged_plans(draw):
+    data = json.loads(json.dumps(draw(plans()).to_dict()))
+    for _ in range(draw(st.integers(1, 3))):
+        if not isinstance(data, dict):
+            break
+        where = draw(st.sampled_from(list(places_in(data))))
+        how = draw(st.sampled_from(["drop", "change", "add", "deep"]))
+        data = damage(data, where, how, draw(ANYTHING))
+    content = json.dumps(data).encode("utf-8", "surrogatepass")
+    if draw(st.booleans()) and draw(st.booleans()):
+        place = draw(st.integers(0, len(content)))
+        content = content[:place] + draw(st.binary(max_size=3)) + content[place + 1 :]
+    return content
+
+
+def refused_or_as_written(path, content):
+    path.write_bytes(content)
+    plan, refusal = None, ""
+    try:
+        plan = load_whole(path)
+    except PlanError as error:
+        refusal = str(error)
+    assert len(refusal) < 2_000
+    if plan is not None:
+        written = json.dumps(json.loads(content), sort_keys=True)
+        assert json.dumps(plan.to_dict(), sort_keys=True) == written
+
+
+@given(damaged_plans())
+@settings(max_examples=150)
+def test_a_plan_damaged_at_random(tmp_path_factory, content):
+    refused_or_as_written(tmp_path_factory.getbasetemp() / "fuzz.plan", content)
+
+
+@pytest.mark.slow
+@given(damaged_plans())
+@settings(max_examples=5_000)
+def test_many_plans_damaged_at_random(tmp_path_factory, content):
+    refused_or_as_written(tmp_path_factory.getbasetemp() / "fuzz.plan", content)
+
+
 # ------------------------------------------------------------------- its grades
 
 
@@ -150,7 +320,7 @@ def test_a_plan_keeps_the_grades_that_were_found(tmp_path):
         (Edit("interleave", 1, {"way": "ahead"}), "exact"),
         (Edit("row-sparse-embedding", None, {"lazy": True}), "numeric"),
         (Edit("row-sparse-embedding", None, {"lazy": False}), "exact"),
-        (Edit("larger-batch"), "advice"),
+        (Edit("larger-batch", None, {"batch_size": 8}), "advice"),
         (Edit("cache", 1, {}), "exact"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.fix,
@@ -158,10 +328,10 @@ def test_a_plan_keeps_the_grades_that_were_found(tmp_path):
 def test_an_edit_is_no_better_than_it_can_be_whatever_the_file_says(edit, grade):
     data = replace(PLAN, edits=(edit,), grades=()).to_dict()
     assert SavedPlan.from_dict(data).grades == (grade,)
-    data["edits"][0]["grade"] = "exact"
-    assert SavedPlan.from_dict(data).grades == (grade,)
-    del data["edits"][0]["grade"]  # as plans had none
-    assert SavedPlan.from_dict(data).grades == (grade,)
+    if grade != "exact":
+        data["edits"][0]["grade"] = "exact"
+        with pytest.raises(PlanError, match=f"is {grade} at best"):
+            SavedPlan.from_dict(data)
 
 
 def test_what_is_not_allowed_is_refused_by_name():
@@ -171,7 +341,7 @@ def test_what_is_not_allowed_is_refused_by_name():
         NUMERIC.check_grades(("exact", "reordered"))
     for word in ("jit-compile", "numeric", "--allow numeric", "remove"):
         assert word in str(refusal.value)
-    person = replace(PLAN, edits=(Edit("larger-batch"),), grades=())
+    person = somewhere(Edit("larger-batch", None, {"batch_size": 8}))
     with pytest.raises(PlanError, match="needs a person"):
         person.check_grades(("exact", "reordered", "numeric"))
 

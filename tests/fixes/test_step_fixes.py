@@ -201,7 +201,7 @@ def test_a_table_that_costs_nothing_more():
 
 
 def test_xla_is_asked_for_training_alone():
-    model = SimpleNamespace(jit_compile=False, train_function=None)
+    model = SimpleNamespace(jit_compile=False, run_eagerly=False, train_function=None)
     model.make_train_function = lambda force: setattr(
         model, "train_function", ("made with", model.jit_compile)
     )
@@ -213,8 +213,8 @@ def test_xla_is_asked_for_training_alone():
 
 
 def test_only_training_is_launched_several_steps_at_once():
-    model = SimpleNamespace(steps_per_execution=1)
-    epochs = SimpleNamespace(steps_per_execution=1, steps_per_epoch=20)
+    model = SimpleNamespace(steps_per_execution=1, run_eagerly=False)
+    epochs = SimpleNamespace(steps_per_execution=1, steps_per_epoch=20, num_batches=20)
     target = Target(model, epochs)
     install = fixes.all()["steps-per-execution"].install
     assert install is not None

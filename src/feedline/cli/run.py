@@ -102,9 +102,10 @@ def run(
 
     from feedline.fixes import saved
     from feedline.fixes.fix import grades
+    from feedline.report import plans
 
     grades(wanted)
-    known = saved.load(plan.absolute()) if plan is not None and plan.exists() else None
+    known = plans.load(plan.absolute()) if plan is not None and plan.exists() else None
     place = None if plan is None else _in_a_folder(plan)
 
     from feedline import session

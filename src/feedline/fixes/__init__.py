@@ -7,6 +7,9 @@ A fix's file holds its page (the module docstring) and
     apply(pipeline, edit)   the altered pipeline (pipeline fixes): pure
     install(target, edit)   changes a live model and says how to undo it (step
                             fixes); the only part that touches TensorFlow
+    TAKES              what an edit of it may say: see `args.py`
+    check(...)         raises `CannotFix` unless the fix may be applied: what `propose`
+                       asks and `apply` or `install` ask again of what is at hand
     least(edit)        the best grade that such an edit can have, where that is not
                        `exact`: a plan in a file cannot claim a better one
 
@@ -26,6 +29,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from feedline.errors import FeedlineError
+from feedline.fixes.args import Takes
 from feedline.fixes.fix import (
     GRADES,
     CannotFix,
@@ -66,6 +71,7 @@ class Fix:
     propose: Callable[[Case], Iterable[Proposal]]
     apply: Callable[[Pipeline, Edit], Pipeline] | None = None
     install: Callable[[Any, Edit], Callable[[], None]] | None = None
+    takes: Takes = field(default_factory=Takes)
     least: Callable[[Edit], Grade] = field(default=lambda _: "exact")
 
 
@@ -87,6 +93,7 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
             propose=code.propose,
             apply=getattr(code, "apply", None),
             install=getattr(code, "install", None),
+            takes=code.TAKES,
             least=getattr(code, "least", _exact),
         )
     return MappingProxyType(dict(sorted(found.items())))
@@ -121,4 +128,6 @@ def apply(pipeline: Pipeline, edits: Iterable[Edit]) -> Pipeline:
                 pipeline = fix.apply(pipeline, edit)
             except KeyError as missing:
                 raise CannotFix(f"the edit {edit.fix} lacks {missing}") from None
+            except FeedlineError as reason:  # a rewriting that is not possible here
+                raise CannotFix(str(reason)) from reason
     return pipeline

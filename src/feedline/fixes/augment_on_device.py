@@ -14,12 +14,15 @@ from collections.abc import Iterator
 
 from feedline.causes import host_augmentation
 from feedline.causes.look import without
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
-from feedline.fixes.in_step import apply, install, last_map
+from feedline.fixes.in_step import apply, check, install, last_map
 
-__all__ = ["KIND", "apply", "install", "least", "propose"]
+__all__ = ["KIND", "TAKES", "apply", "install", "least", "propose"]
 
 KIND: Kind = "both"
+TAKES = Takes(stage=True)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -27,13 +30,16 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     if any(edit.fix.endswith("-on-device") for edit in case.edits):
         return
-    stage = last_map(case)
+    stage = last_map(case.pipeline)
     cost = case.cost(stage) if stage is not None else None
     findings = list(host_augmentation.detect(case.job, case.measured))
     if stage is None or cost is None or not findings or not case.movable(stage):
         return
+    edit = Edit("augment-on-device", stage.number)
+    if not conditions.holds(check, case.pipeline, edit):
+        return
     yield Proposal(
-        Edit("augment-on-device", stage.number),
+        edit,
         "numeric",
         stage.where,
         costs=without(case.measured, [cost]),

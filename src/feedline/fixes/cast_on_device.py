@@ -13,12 +13,15 @@ from collections.abc import Iterator
 
 from feedline.causes import wide_transfer
 from feedline.causes.look import without
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
-from feedline.fixes.in_step import apply, install, last_map
-
-__all__ = ["KIND", "apply", "install", "propose"]
+from feedline.fixes import conditions, in_step
+from feedline.fixes.args import Takes, flag
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.in_step import last_map
+from feedline.fixes.target import Target, Undo
+from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "both"
+TAKES = Takes(stage=True, args={"rounds": flag()})
 _EXACT = {
     *("Cast", "Const", "Identity", "Mul", "RealDiv", "Sub", "AddV2", "NoOp"),
     *("ExpandDims", "Reshape", "OneHot", "ReadVariableOp"),
@@ -28,22 +31,51 @@ _EXACT = {
 def propose(case: Case) -> Iterator[Proposal]:
     if case.job.kind != "fit" or case.job.strategy or _is_in(case):
         return
-    stage = last_map(case)
+    stage = last_map(case.pipeline)
     findings = list(wide_transfer.detect(case.job, case.measured))
     cost = case.cost(stage) if stage is not None else None
     if stage is None or cost is None or not findings or not case.movable(stage):
         return
-    ops = {op for function in stage.functions for op in function.ops}
-    grade: Grade = "exact" if ops <= _EXACT else "numeric"
+    rounds = {} if _only_casts(stage) else {"rounds": True}
+    edit = Edit("cast-on-device", stage.number, rounds)
+    if not conditions.holds(check, case.pipeline, edit):
+        return
     saved = findings[0].cost_ms
     step = case.measured.step
     yield Proposal(
-        Edit("cast-on-device", stage.number),
-        grade,
+        edit,
+        least(edit),
         stage.where,
         costs=without(case.measured, [cost]),
         step_ms=max(step.ceiling.value - saved, 0.0),
     )
+
+
+def least(edit: Edit) -> Grade:
+    return "numeric" if edit.args.get("rounds") else "exact"
+
+
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """The last map; unless the edit says that it rounds, one that only casts."""
+    stage = in_step.check(pipeline, edit)
+    if not edit.args.get("rounds") and not _only_casts(stage):
+        raise CannotFix(f"{stage.label()} does more than cast and scale")
+    return stage
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    check(pipeline, edit)
+    return in_step.apply(pipeline, edit)
+
+
+def install(target: Target, edit: Edit) -> Undo:
+    if target.pipeline is not None:
+        check(target.pipeline, edit)
+    return in_step.install(target, edit)
+
+
+def _only_casts(stage: Stage) -> bool:
+    return {op for function in stage.functions for op in function.ops} <= _EXACT
 
 
 def _is_in(case: Case) -> bool:

@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from feedline.causes.look import launching, tried
+from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loop import CannotRun
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KIND: Kind = "step"
+TAKES = Takes()
 # Of the time to start the operations. A guess before anything was measured: a graph
 # takes microseconds for one where Python takes some twenty times as long.
 _LEFT = 1 / 20
@@ -66,14 +68,21 @@ def _own_step(case: Case) -> Iterator[Proposal]:
         )
 
 
-def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
-    """Of a fit the step alone: what is evaluated runs as it did."""
+def check(target: Target) -> tuple[Held, ...]:
+    """A step that runs eagerly and means the same as a graph; what it was judged by."""
     from feedline.job.steps.source import held_in_model
 
+    if not target.model.run_eagerly:
+        raise CannotFix("the step is a graph already")
     try:
-        held = held_in_model(target.model)
+        return held_in_model(target.model)
     except CannotRun as reason:
         raise CannotFix(f"the step may not be the same as a graph: {reason}") from None
+
+
+def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
+    """Of a fit the step alone: what is evaluated runs as it did."""
+    held = check(target)
     target.for_training(run_eagerly=False)
     target.around.append(partial(_while_the_same, target.model, held))
     return all_of([])

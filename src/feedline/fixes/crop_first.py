@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 _DEAR = {"AdjustHue", "AdjustSaturation"}
 # How much is cut away is not known before it is tried.
 _SHARE = 0.6
@@ -27,7 +29,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.delay import delayed
 
-    return rewritten(pipeline, edit, delayed)
+    return rewritten(pipeline, edit, _fits, delayed)
 
 
 def _fits(ops: set[str]) -> bool:

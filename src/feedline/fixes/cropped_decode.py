@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 # How much is cut away is not known before it is tried.
 _SHARE = 0.6
 
@@ -31,7 +33,7 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.crop import cropped_decode
 
-    return rewritten(pipeline, edit, cropped_decode)
+    return rewritten(pipeline, edit, _fits, cropped_decode)
 
 
 def _fits(ops: set[str]) -> bool:

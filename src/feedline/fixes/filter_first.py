@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal, find
-from feedline.job.pipeline import Pipeline
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     for stage in case.pipeline.find("filter"):
-        first = stage.inputs[0]
+        first, edit = stage.inputs[0], Edit("filter-first", stage.number)
         before, after = case.cost(first), case.cost(stage)
-        if first.op != "map" or first.random or first.python or before is None:
+        if before is None or after is None or not case.movable(first):
             continue
-        if after is None or not case.movable(first):
+        if not conditions.holds(check, case.pipeline, edit):
             continue
         kept = min(1.0, after.elements_per_batch / max(before.elements_per_batch, 1e-9))
         if kept > 0.98:
@@ -33,14 +36,25 @@ def propose(case: Case) -> Iterator[Proposal]:
             elements_per_batch=after.elements_per_batch,
         )
         yield Proposal(
-            Edit("filter-first", stage.number),
+            edit,
             "exact",
             stage.where,
             tuple(less if each is before else each for each in case.costs),
         )
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A filter behind a map, both of which only compute."""
+    stage = conditions.stage_of(pipeline, edit, "filter")
+    first = stage.inputs[0]
+    if first.op != "map" or "func" in first.args or "func" in stage.args:
+        raise CannotFix(f"{stage.label()} does not stand behind a map as it was read")
+    conditions.sure(stage)
+    conditions.sure(first)
+    return stage
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.passes import filter_first
 
-    return filter_first(pipeline, find(pipeline, edit.stage))
+    return filter_first(pipeline, check(pipeline, edit))

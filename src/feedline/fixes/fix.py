@@ -85,16 +85,6 @@ class Case:
             later.number in self.used for later in self.pipeline.after(stage)
         )
 
-    @property
-    def sees_training(self) -> bool:
-        """May the pipeline read a variable that the training changes? Then it makes a
-        difference how far ahead of the step it is."""
-        return any(
-            function.stateful and not function.random
-            for stage in self.pipeline.stages()
-            for function in stage.functions
-        )
-
 
 def find(pipeline: Pipeline, number: int | None) -> Stage:
     for stage in pipeline.stages():

@@ -10,26 +10,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from feedline.fixes.fix import CannotFix, Case, Edit, find
+from feedline.fixes import conditions
+from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.target import Target, Undo
 from feedline.job.pipeline import Pipeline, Stage
 
 _ROW_BY_ROW = ("prefetch", "with_options", "repeat", "assert_cardinality", "take")
 
 
-def last_map(case: Case) -> Stage | None:
+def last_map(pipeline: Pipeline) -> Stage | None:
     """The last map, where nothing after it looks into what it made."""
-    for stage in case.pipeline.find("map")[-1:]:
-        after = [later.op for later in case.pipeline.after(stage)]
+    for stage in pipeline.find("map")[-1:]:
+        after = [later.op for later in pipeline.after(stage)]
         if all(op in ("batch", *_ROW_BY_ROW) for op in after) and stage.number >= 0:
             return stage
     return None
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """The last map, which may run where the step runs."""
+    stage = conditions.stage_of(pipeline, edit, "map")
+    if stage is not last_map(pipeline):
+        raise CannotFix(f"a later stage looks at what {stage.label()} makes")
+    if stage.python or not stage.functions:
+        raise CannotFix(f"{stage.label()} runs Python, which a device cannot")
+    conditions.alone(stage)
+    return stage
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     """Without the map; with `host` among the arguments it stays in the pipeline,
     behind the batch: so its results can be compared."""
-    stage = find(pipeline, edit.stage)
+    stage = check(pipeline, edit)
     if not _before_batch(pipeline, stage):
         return pipeline if edit.args.get("host") else _without(pipeline, stage)
     from feedline.job.rewrite.vectorize import vectorize_pipeline
@@ -44,7 +56,8 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 def install(target: Target, edit: Edit) -> Undo:
     if target.pipeline is None:
         raise CannotFix("the pipeline of this step is not known")
-    function = _function(target.pipeline, find(target.pipeline, edit.stage))
+    target.alone()
+    function = _function(target.pipeline, check(target.pipeline, edit))
     model = target.model
     original = model.train_step
 

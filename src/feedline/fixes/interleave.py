@@ -19,74 +19,88 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.causes.look import reads_records
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes, word
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
-from feedline.fixes.order import let_go, order_decides
+from feedline.fixes.order import let_go
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True, args={"way": word("turns", "ahead", "mixed")})
 AUTOTUNE = -1
 _READERS = ("tfrecord", "text_line", "fixed_length_record")
 _AHEAD = 2
 _BUFFER = 64
+_WAYS: dict[str, Grade] = {"turns": "exact", "ahead": "exact", "mixed": "reordered"}
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     for stage in case.pipeline.stages():
         cost = case.cost(stage)
-        if cost is None or not reads_records(stage) or not case.movable(stage):
+        if cost is None or not case.movable(stage):
             continue
-        if stage.random or stage.python or any(f.stateful for f in stage.functions):
-            continue
-        serial = stage.args.get("num_parallel_calls") in (None, 0, 1)
-        if stage.op == "interleave" and serial and stage.args["cycle_length"] != 1:
-            yield _proposal(case, stage, cost, "turns", "exact")
-        elif stage.op == "flat_map":
-            yield _proposal(case, stage, cost, "ahead", "exact")
-        elif stage.op in _READERS and _one_after_the_other(stage):
-            yield _proposal(case, stage, cost, "ahead", "exact")
-            if order_decides(case.pipeline, stage) is None:
-                yield _proposal(case, stage, cost, "mixed", "reordered")
+        for way, grade in _WAYS.items():
+            edit = Edit("interleave", stage.number, {"way": way})
+            if conditions.holds(check, case.pipeline, edit):
+                yield _proposal(case, stage, cost, edit, grade)
 
 
 def least(edit: Edit) -> Grade:
     return "reordered" if edit.args.get("way") == "mixed" else "exact"
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A stage that reads records from files, in an order that this way keeps."""
+    stage, way = find(pipeline, edit.stage), edit.args["way"]
+    if not reads_records(stage) or stage.random or stage.python:
+        raise CannotFix(f"{stage.label()} does more than read records from files")
+    conditions.ahead(pipeline, stage)
+    if way == "turns":
+        conditions.stage_of(pipeline, edit, "interleave")
+        conditions.serial(stage)
+        conditions.keeps_order(pipeline)
+        if stage.args.get("cycle_length", 1) == 1:
+            raise CannotFix(f"{stage.label()} reads one file at a time")
+    elif way == "mixed":
+        _one_after_the_other(stage)
+        let_go(pipeline, stage)
+    elif way == "ahead":
+        if stage.op != "flat_map":
+            _one_after_the_other(stage)
+    else:
+        raise CannotFix(f"{way!r:.60} is no way to read files")
+    return stage
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    stage = find(pipeline, edit.stage)
-    way = edit.args["way"]
+    stage, way = check(pipeline, edit), edit.args["way"]
     if way == "turns":
         new = replace(stage, args={**stage.args, "num_parallel_calls": AUTOTUNE})
     elif way == "mixed":
-        let_go(pipeline, stage)
         new = replace(stage, args={**stage.args, "num_parallel_reads": AUTOTUNE})
     elif stage.op == "flat_map":
         new = replace(stage, op="parallel_interleave", args=_ahead())
-    elif stage.op in _READERS:
-        new = _reader_ahead(stage)
     else:
-        raise CannotFix(f"{stage.label()} does not read files one after the other")
+        new = _reader_ahead(stage)
     return pipeline.swap(stage, new)
 
 
 def _proposal(
-    case: Case, stage: Stage, cost: StageCost, way: str, grade: str
+    case: Case, stage: Stage, cost: StageCost, edit: Edit, grade: Grade
 ) -> Proposal:
     threads = min(case.measured.machine.cores, _AHEAD)
     wide = replace(cost, asynchronous=True, parallelism=threads)
-    return Proposal(
-        Edit("interleave", stage.number, {"way": way}),
-        grade,  # type: ignore[arg-type]
-        stage.where,
-        tuple(wide if each is cost else each for each in case.costs),
-    )
+    costs = tuple(wide if each is cost else each for each in case.costs)
+    return Proposal(edit, grade, stage.where, costs)
 
 
-def _one_after_the_other(stage: Stage) -> bool:
+def _one_after_the_other(stage: Stage) -> None:
     names = stage.args.get("filenames")
     several = isinstance(names, list | tuple) and len(names) > 1
-    return several and stage.args.get("num_parallel_reads") in (None, 0, 1)
+    serial = stage.args.get("num_parallel_reads") in conditions.SERIAL
+    if stage.op not in _READERS or not several or not serial:
+        raise CannotFix(f"{stage.label()} does not read files one after the other")
 
 
 def _ahead() -> dict[str, object]:

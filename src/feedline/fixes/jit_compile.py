@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.look import launching
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 
 KIND: Kind = "step"
+TAKES = Takes()
 _FUSED = 0.6  # of the graph's time, a guess to be measured
 
 
@@ -51,6 +53,16 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
     return "numeric"
 
 
+def check(target: Target) -> None:
+    """A step that is a graph, and not compiled by XLA already."""
+    target.alone()
+    if target.model.jit_compile:
+        raise CannotFix("XLA compiles the step already")
+    if target.model.run_eagerly:
+        raise CannotFix("the step is no graph: it runs eagerly")
+
+
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
+    check(target)
     target.for_training(jit_compile=True)
     return all_of([])

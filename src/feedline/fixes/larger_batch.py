@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes import small_batch
+from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
 
 KIND: Kind = "step"
+TAKES = Takes(args={"batch_size": number(1)})
 
 
 def propose(case: Case) -> Iterator[Proposal]:

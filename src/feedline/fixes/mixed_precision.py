@@ -8,11 +8,14 @@ the layers' own products were measured faster on the device of the job.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.args import Takes, word
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 
 KIND: Kind = "step"
+TAKES = Takes(args={"policy": word("mixed_bfloat16")})
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -44,8 +47,13 @@ def install(target: Target, edit: Edit) -> Undo:
     import keras
 
     policy = keras.DTypePolicy(edit.args["policy"])
-    undo = []
-    for layer in target.model._flatten_layers():
-        if layer.dtype_policy.name == "float32":
-            undo.append(target.set(layer, dtype_policy=policy))
-    return all_of(undo)
+    return all_of([target.set(layer, dtype_policy=policy) for layer in check(target)])
+
+
+def check(target: Target) -> list[Any]:
+    """The layers that compute in 32 bits, of which there must be some."""
+    layers = target.model._flatten_layers()
+    found = [layer for layer in layers if layer.dtype_policy.name == "float32"]
+    if not found:
+        raise CannotFix("no layer of the model computes in float32")
+    return found

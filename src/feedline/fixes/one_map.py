@@ -6,29 +6,49 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from feedline.fixes.fix import Case, Edit, Grade, Proposal, find
+from feedline.fixes import conditions
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.job.pipeline import Pipeline, Stage
+
+Fits = Callable[[set[str]], bool]
+"""Do the operations of a map's function fit?"""
 
 
 def proposals(
-    case: Case, fix: str, grade: Grade, fits: Callable[[set[str]], bool], share: float
+    case: Case, fix: str, grade: Grade, fits: Fits, share: float
 ) -> Iterator[Proposal]:
     """For every map whose operations fit, expected to take `share` of its time."""
     for stage in case.pipeline.find("map"):
-        cost = case.cost(stage)
-        ops = {op for function in stage.functions for op in function.ops}
-        if cost is None or stage.number < 0 or stage.python or not fits(ops):
+        cost, edit = case.cost(stage), Edit(fix, stage.number)
+        if cost is None or stage.number < 0 or not case.movable(stage):
             continue
-        if not case.movable(stage) or "func" in stage.args:
+        if not conditions.holds(check, case.pipeline, edit, fits):
             continue
         less = replace(cost, ms_per_batch=cost.ms_per_batch * share)
         costs = tuple(less if each is cost else each for each in case.costs)
-        yield Proposal(Edit(fix, stage.number), grade, stage.where, costs)
+        yield Proposal(edit, grade, stage.where, costs)
+
+
+def check(pipeline: Pipeline, edit: Edit, fits: Fits) -> Stage:
+    """A map as it was read, of operations that fit and that only compute."""
+    stage = conditions.stage_of(pipeline, edit, "map")
+    ops = {op for function in stage.functions for op in function.ops}
+    if not fits(ops):
+        raise CannotFix(f"{stage.label()} does not do what {edit.fix} is for")
+    if stage.python:
+        raise CannotFix(f"{stage.label()} runs Python")
+    if "func" in stage.args:
+        raise CannotFix(f"{stage.label()} was given another function already")
+    conditions.alone(stage)
+    return stage
 
 
 def rewritten(
-    pipeline: Pipeline, edit: Edit, rewrite: Callable[[Stage], Callable[..., Any]]
+    pipeline: Pipeline,
+    edit: Edit,
+    fits: Fits,
+    rewrite: Callable[[Stage], Callable[..., Any]],
 ) -> Pipeline:
-    stage = find(pipeline, edit.stage)
+    stage = check(pipeline, edit, fits)
     args = {**stage.args, "func": rewrite(stage)}
     return pipeline.swap(stage, replace(stage, args=args))

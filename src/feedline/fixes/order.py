@@ -64,5 +64,6 @@ def _by_place(stage: Stage) -> bool:
     if stage.args.get("drop_remainder") or stage.args.get("stop_on_empty_dataset"):
         return True
     return any(
-        not f.pure or (f.seeded if f.random else f.stateful) for f in stage.functions
+        not f.pure or f.outside or f.reads or (f.seeded if f.random else f.stateful)
+        for f in stage.functions
     )

@@ -9,29 +9,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal, find
-from feedline.job.pipeline import Pipeline
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 AUTOTUNE = -1
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     for stage in case.pipeline.find("batch"):
         cost = case.cost(stage)
-        serial = stage.args.get("num_parallel_calls") in (None, 0, 1)
-        if cost is None or not serial or cost.asynchronous or not case.movable(stage):
+        edit = Edit("parallel-batch", stage.number)
+        if cost is None or cost.asynchronous or not case.movable(stage):
+            continue
+        if not conditions.holds(check, case.pipeline, edit):
             continue
         wide = replace(cost, asynchronous=True, parallelism=case.measured.machine.cores)
         yield Proposal(
-            Edit("parallel-batch", stage.number),
+            edit,
             "exact",
             stage.where,
             tuple(wide if each is cost else each for each in case.costs),
         )
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A batch that is put together on one core, of what may be read ahead."""
+    stage = conditions.stage_of(pipeline, edit, "batch")
+    conditions.serial(stage)
+    conditions.keeps_order(pipeline)
+    conditions.ahead(pipeline, stage)
+    return stage
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    stage = find(pipeline, edit.stage)
+    stage = check(pipeline, edit)
     args = {**stage.args, "num_parallel_calls": AUTOTUNE}
     return pipeline.swap(stage, replace(stage, args=args))

@@ -18,10 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes, flag
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True, args={"split": flag()})
 AUTOTUNE = -1
 _WRITES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 
@@ -33,24 +36,38 @@ def propose(case: Case) -> Iterator[Proposal]:
         if not stages or (cost.asynchronous and cost.parallelism > 1):
             continue
         stage = stages[0]
-        if not _is_serial(stage) or stage.python or not case.movable(stage):
-            continue
-        split = _needs_split(stage)
-        if split is None:
+        split = {"split": True} if _needs_split(stage) else {}
+        edit = Edit("parallel-map", stage.number, split)
+        fits = conditions.holds(check, case.pipeline, edit)
+        if not fits or not case.movable(stage):
             continue
         wide = replace(cost, asynchronous=True, parallelism=cores)
         yield Proposal(
-            Edit("parallel-map", stage.number, {"split": True} if split else {}),
+            edit,
             "exact",
             stage.where,
             tuple(wide if each is cost else each for each in case.costs),
         )
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A map that runs on one core and may run on several, in the way of the edit."""
+    stage = conditions.stage_of(pipeline, edit, "map")
+    conditions.serial(stage)
+    conditions.keeps_order(pipeline)
+    if stage.python:
+        raise CannotFix(f"{stage.label()} runs Python, one thread at a time")
+    if any(op in f.ops for f in stage.functions for op in _WRITES):
+        raise CannotFix(f"{stage.label()} writes to a variable")
+    conditions.ahead(pipeline, stage)
+    if _needs_split(stage) != bool(edit.args.get("split")):
+        under = "under a seed" if _needs_split(stage) else "without a seed"
+        raise CannotFix(f"{stage.label()} draws {under}, which this edit does not fit")
+    return stage
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    stage = find(pipeline, edit.stage)
-    if stage.op != "map":
-        raise CannotFix(f"stage {edit.stage} is {stage.label()}, not a map")
+    stage = check(pipeline, edit)
     if edit.args.get("split"):
         from feedline.job.rewrite.draws import draw_apart
 
@@ -59,17 +76,6 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     return pipeline.swap(stage, replace(stage, args=args))
 
 
-def _is_serial(stage: Stage) -> bool:
-    return stage.args.get("num_parallel_calls") in (None, 0, 1) and not stage.args.get(
-        "synchronous"
-    )
-
-
-def _needs_split(stage: Stage) -> bool | None:
-    """False: may run in parallel as it is; True: the draws must be split off;
-    None: neither."""
-    written = any(op in f.ops for f in stage.functions for op in _WRITES)
-    stateful = any(f.stateful and not f.random for f in stage.functions)
-    if written or stateful:
-        return None
+def _needs_split(stage: Stage) -> bool:
+    """Must the draws be split off, because they belong to the elements in order?"""
     return stage.random and any(f.seeded for f in stage.functions)

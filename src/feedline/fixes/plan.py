@@ -9,14 +9,13 @@ how it went, and in tests a table of planted truths.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from feedline import fixes
 from feedline.errors import FeedlineError
+from feedline.fixes.binding import mark
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.job.loop import Experiment
 from feedline.job.pipeline import Pipeline
@@ -243,40 +242,8 @@ def gain(case: Case, step_ms: float, proposal: Proposal) -> float:
     return before / max(after, 1e-9)
 
 
-# ------------------------------------------------------------ a plan on disk
-
-
 def fingerprint(pipeline: Pipeline) -> str:
-    """Changes when the pipeline is no longer the one that a plan was made for:
-    its stages, their arguments, functions and elements."""
-    lines = []
-    order = {id(stage): place for place, stage in enumerate(pipeline.stages())}
-    for stage in pipeline.stages():
-        lines.append(
-            {
-                "op": stage.op,
-                "inputs": [order[id(upstream)] for upstream in stage.inputs],
-                "args": {name: _plain(value) for name, value in stage.args.items()},
-                "functions": [[f.name, dict(f.ops)] for f in stage.functions],
-                "spec": [[each.dtype, _plain(each.shape)] for each in stage.spec],
-            }
-        )
-    options = {name: _plain(value) for name, value in pipeline.options.items()}
-    text = json.dumps([lines, options], sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """What can be told again in another run; of an object, its kind alone. Of long
-    lists (files) the length and a digest."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        items = [_plain(item) for item in value]
-        if len(items) <= 8:
-            return items
-        text = json.dumps(items, sort_keys=True, default=str)
-        return [len(items), hashlib.blake2b(text.encode(), digest_size=8).hexdigest()]
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    return type(value).__name__
+    """Changes when the pipeline is no longer the one that a plan was made for: its
+    stages, their arguments, seeds, functions and elements. What changed, `Binding`
+    can say."""
+    return mark(pipeline)

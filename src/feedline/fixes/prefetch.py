@@ -1,8 +1,9 @@
 """The next batch is prepared while the model works on this one
 
 `prefetch(tf.data.AUTOTUNE)` at the end of the pipeline. Nothing about the
-elements changes: exact. Not where a function of the pipeline reads a variable: one
-that the training changes would be read too early.
+elements changes: exact. Not where somebody could tell that a function ran too early:
+one that reads a variable which the training changes, that prints, or that runs Python
+which may keep a state.
 """
 
 from __future__ import annotations
@@ -11,28 +12,39 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.causes.look import PREFETCH
-from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes()
 AUTOTUNE = -1
 _COATS = ("with_options", "assert_cardinality")
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    if case.sees_training:
+    if not conditions.holds(check, case.pipeline):
         return
-    last = case.pipeline.root
-    while last.op in _COATS:
-        last = last.inputs[0]
-    if last.op == "prefetch" or any(c.injected and c.asynchronous for c in case.costs):
+    if any(cost.injected and cost.asynchronous for cost in case.costs):
         return
     yield Proposal(
         Edit("prefetch"), "exact", case.pipeline.root.where, (*case.costs, PREFETCH)
     )
 
 
+def check(pipeline: Pipeline) -> None:
+    """Nothing is prepared ahead of the step yet, and everything may be."""
+    last = pipeline.root
+    while last.op in _COATS:
+        last = last.inputs[0]
+    if last.op == "prefetch":
+        raise CannotFix("the pipeline ends with a prefetch already")
+    conditions.ahead(pipeline)
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
+    check(pipeline)
     root = pipeline.root
     ahead = Stage(
         "prefetch",

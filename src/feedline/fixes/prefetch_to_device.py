@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes import conditions
+from feedline.fixes.args import Arg, Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(args={"device": Arg(str, needed=True, pattern=r"[A-Z_]+:\d{1,4}")})
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -23,20 +26,33 @@ def propose(case: Case) -> Iterator[Proposal]:
     copying = step.host_fed.value - step.ceiling.value
     if not machine.accelerated or case.job.strategy or copying <= 0:
         return
-    if case.sees_training:
-        return
-    if any(stage.op == "copy_to_device" for stage in case.pipeline.stages()):
-        return
     device = next(name for name in machine.devices if not name.startswith("CPU"))
+    edit = Edit("prefetch-to-device", None, {"device": device})
+    if not conditions.holds(check, case.pipeline, edit):
+        return
     yield Proposal(
-        Edit("prefetch-to-device", None, {"device": device}),
+        edit,
         "exact",
         case.pipeline.root.where,
         step_ms=max(step.ceiling.value - copying, 0.5 * step.ceiling.value),
     )
 
 
+def check(pipeline: Pipeline, edit: Edit) -> None:
+    """Nothing is copied yet, everything may run ahead, and the device is there."""
+    if any(stage.op == "copy_to_device" for stage in pipeline.stages()):
+        raise CannotFix("the pipeline copies to a device already")
+    conditions.ahead(pipeline)
+    if pipeline.handle is not None:
+        import tensorflow as tf
+
+        known = [each.name for each in tf.config.list_logical_devices()]
+        if not any(name.endswith(f":{edit.args['device']}") for name in known):
+            raise CannotFix(f"there is no device {edit.args['device']}")
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    check(pipeline, edit)
     root = pipeline.root
     copied = Stage(
         "copy_to_device",

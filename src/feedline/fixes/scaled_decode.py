@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 # A half-size decode of a photograph was measured at about that part of the work.
 _SHARE = 0.5
 
@@ -29,7 +31,7 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.jpeg import scaled_decode
 
-    return rewritten(pipeline, edit, scaled_decode)
+    return rewritten(pipeline, edit, _fits, scaled_decode)
 
 
 def _fits(ops: set[str]) -> bool:

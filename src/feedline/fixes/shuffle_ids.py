@@ -12,17 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal, find
-from feedline.job.pipeline import Pipeline
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     start = case.measured.step.epoch_start
     for stage in case.pipeline.find("shuffle"):
-        first = stage.inputs[0]
-        if first.op != "map" or first.random or first.python:
+        first, edit = stage.inputs[0], Edit("shuffle-ids", stage.number)
+        if not conditions.holds(check, case.pipeline, edit):
             continue
         if stage.number in case.used or not case.movable(first):
             continue
@@ -31,7 +34,7 @@ def propose(case: Case) -> Iterator[Proposal]:
             continue
         # The epoch's start is part of the shuffle's price here.
         yield Proposal(
-            Edit("shuffle-ids", stage.number),
+            edit,
             "exact",
             stage.where,
             tuple(
@@ -42,7 +45,17 @@ def propose(case: Case) -> Iterator[Proposal]:
         )
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A shuffle behind a map that only computes."""
+    stage = conditions.stage_of(pipeline, edit, "shuffle")
+    first = stage.inputs[0]
+    if first.op != "map":
+        raise CannotFix(f"{stage.label()} does not stand behind a map")
+    conditions.sure(first)
+    return stage
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.passes import shuffle_first
 
-    return shuffle_first(pipeline, find(pipeline, edit.stage))
+    return shuffle_first(pipeline, check(pipeline, edit))

@@ -24,12 +24,16 @@ from functools import partial
 from typing import Any
 
 from feedline.causes.look import batch_callbacks, starting, tried
-from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes, number
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
+from feedline.job.job import Job
 from feedline.job.launches import guarded
-from feedline.job.pipeline import Stage
+from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "step"
+TAKES = Takes(args={"steps": number(1, 10_000)})
 _MOST = 64
 _LEAST = 4
 _WORTH_IT = 0.2  # of the step: the least that starting it takes
@@ -45,7 +49,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         yield from _own_loop(case)
     if job.kind != "fit" or job.eager or job.steps_per_execution > 1 or job.strategy:
         return
-    if batch_callbacks(job) or case.sees_training:
+    if batch_callbacks(job) or not conditions.holds(conditions.ahead, case.pipeline):
         return
     if any(edit.fix == "steps-per-execution" for edit in case.edits):
         return
@@ -66,7 +70,7 @@ def _own_loop(case: Case) -> Iterator[Proposal]:
     job, before = case.job, {edit.fix for edit in case.edits}
     if not job.bare or job.strategy or "steps-per-execution" in before:
         return
-    if any(map(_may_see_the_step, case.pipeline.stages())):
+    if not conditions.holds(check_own, case.pipeline):
         return
     eager = job.eager and "compile-step" not in before
     share = 1.0 if eager else _share(case)
@@ -80,6 +84,14 @@ def _own_loop(case: Case) -> Iterator[Proposal]:
         )
 
 
+def check_own(pipeline: Pipeline) -> None:
+    """For a loop of the script's own."""
+    conditions.ahead(pipeline)
+    for stage in pipeline.stages():
+        if _may_see_the_step(stage):
+            raise CannotFix(f"{stage.label()} may see which step was made before it")
+
+
 def _may_see_the_step(stage: Stage) -> bool:
     """A batch is read before the step ahead of it is made: may that show in it?"""
     return not stage.pure or any(
@@ -88,7 +100,22 @@ def _may_see_the_step(stage: Stage) -> bool:
     )
 
 
+def check(target: Target) -> None:
+    """A graph that makes one step in a launch, with nobody who listens to single steps
+    and no data that may see them."""
+    target.alone()
+    if target.model.run_eagerly:
+        raise CannotFix("the step is no graph: it runs eagerly")
+    if target.model.steps_per_execution != 1:
+        raise CannotFix("the script launches several steps at once already")
+    if heard := batch_callbacks(Job("fit", callbacks=target.callbacks)):
+        raise CannotFix(f"{heard[0]} may act on every batch")
+    if target.pipeline is not None:
+        conditions.ahead(target.pipeline)
+
+
 def install(target: Target, edit: Edit) -> Undo:
+    check(target)
     steps = min(int(edit.args["steps"]), _MOST)
     if target.epochs is not None:
         steps = fitting(steps, target.epochs)

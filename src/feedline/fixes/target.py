@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from feedline.fixes.fix import CannotFix
 from feedline.job.pipeline import Pipeline
 
 Undo = Callable[[], None]
@@ -14,7 +15,8 @@ Undo = Callable[[], None]
 @dataclass(frozen=True)
 class Target:
     """`epochs` is Keras' iterator over the epochs of the fit under way, if any;
-    `pipeline` what it reads, as the user wrote it.
+    `pipeline` what it reads, as the user wrote it; `callbacks` are the names of those
+    of its callbacks that are called for every batch.
 
     A fix changes attributes of the model, or asks for them `for_training`, or puts
     something `around` its train function, which is made anew afterwards.
@@ -25,8 +27,15 @@ class Target:
     pipeline: Pipeline | None = None
     around: list[Callable[[Any], Any]] = field(default_factory=list)
     made: list[Undo] = field(default_factory=list)
+    callbacks: tuple[str, ...] = ()
     replaced: Callable[[], None] = lambda: None
     """Told when the script has put another train function in the place of ours."""
+
+    def alone(self) -> None:
+        """Refuse a model that a strategy trains."""
+        strategy = type(getattr(self.model, "distribute_strategy", None)).__name__
+        if strategy not in ("NoneType", "_DefaultDistributionStrategy"):
+            raise CannotFix(f"the model is trained by a {strategy}")
 
     def for_training(self, **values: Any) -> None:
         """Set attributes of the model while its train function is made, so that they

@@ -12,22 +12,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.causes.look import tried
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
-from feedline.fixes.order import let_go, order_decides
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.order import let_go
 from feedline.job.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
 KIND: Kind = "pipeline"
+TAKES = Takes()
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    parallel = [stage for stage in case.pipeline.stages() if _ordered(stage)]
     measured = tried(case.measured, "input:unordered")
-    if not parallel or measured is None or measured.gain <= 0:
+    if measured is None or measured.gain <= 0:
         return
+    if not conditions.holds(check, case.pipeline):
+        return
+    parallel = check(case.pipeline)
     if not all(case.movable(stage) for stage in parallel):
-        return
-    if any(order_decides(case.pipeline, stage) for stage in _freed(case.pipeline)):
         return
     share = measured.after.value / max(measured.before.value, 1e-9)
     numbers = {stage.number for stage in parallel}
@@ -43,9 +46,18 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
     return "reordered"
 
 
-def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
+def check(pipeline: Pipeline) -> list[Stage]:
+    """The stages that would hand on in any order; another order must do no more."""
+    parallel = [stage for stage in pipeline.stages() if _ordered(stage)]
+    if not parallel:
+        raise CannotFix("no stage runs in parallel and keeps the order")
     for stage in _freed(pipeline):
         let_go(pipeline, stage)
+    return parallel
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
+    check(pipeline)
     while insisting := [s for s in pipeline.stages() if _insists(s)]:
         stage = insisting[0]
         args = {**stage.args, "deterministic": False}

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.fixes.fix import Case, Edit, Kind, Proposal, find
-from feedline.job.pipeline import Pipeline
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -29,7 +32,8 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     # The one that was tried: see `measure/examine.py`.
     cost, stage = max(maps, key=lambda pair: pair[0].ms_per_batch)
-    if stage.python or stage.random or not case.movable(stage):
+    edit = Edit("vectorize-map", stage.number)
+    if not conditions.holds(check, case.pipeline, edit) or not case.movable(stage):
         return
     whole = replace(
         cost,
@@ -38,14 +42,30 @@ def propose(case: Case) -> Iterator[Proposal]:
         elements_per_batch=1.0,
     )
     yield Proposal(
-        Edit("vectorize-map", stage.number),
+        edit,
         "exact",
         stage.where,
         tuple(whole if each is cost else each for each in case.costs),
     )
 
 
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A map, and maps between it and the batch, that only compute. They run in
+    parallel afterwards, so what feeds them must allow that."""
+    stage = conditions.stage_of(pipeline, edit, "map")
+    if "func" in stage.args:
+        raise CannotFix(f"{stage.label()} was given another function already")
+    conditions.ahead(pipeline, stage)
+    conditions.sure(stage)
+    for later in pipeline.after(stage):
+        if later.op == "batch":
+            return stage
+        if later.functions:
+            conditions.sure(later)
+    raise CannotFix(f"no batch follows {stage.label()}")
+
+
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.job.rewrite.vectorize import vectorize_pipeline
 
-    return vectorize_pipeline(pipeline, find(pipeline, edit.stage))
+    return vectorize_pipeline(pipeline, check(pipeline, edit))

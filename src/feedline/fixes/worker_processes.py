@@ -17,10 +17,13 @@ from dataclasses import replace
 from typing import Any
 
 from feedline.causes.look import is_python
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes import conditions
+from feedline.fixes.args import Takes, number
+from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.job.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
+TAKES = Takes(stage=True, args={"workers": number(1, 1024)})
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -29,24 +32,40 @@ def propose(case: Case) -> Iterator[Proposal]:
         cost = case.cost(stage)
         if cost is None or stage.op not in ("map", "from_generator"):
             continue
-        batches = _of_pydataset(stage)
-        draws = stage.random and not batches  # Keras draws the order of its batches
-        if not is_python(stage) or draws or not case.movable(stage):
+        workers = cores if stage.op == "map" or _of_pydataset(stage) else 1
+        edit = Edit("worker-processes", stage.number, {"workers": workers})
+        fits = conditions.holds(check, case.pipeline, edit)
+        if not fits or not is_python(stage) or not case.movable(stage):
             continue
-        workers = cores if stage.op == "map" or batches else 1
         wide = replace(cost, asynchronous=True, parallelism=workers)
         yield Proposal(
-            Edit("worker-processes", stage.number, {"workers": workers}),
+            edit,
             "exact",
             stage.where,
             tuple(wide if each is cost else each for each in case.costs),
         )
 
 
-def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    stage = find(pipeline, edit.stage)
-    if not stage.python or stage.handle is None:
+def check(pipeline: Pipeline, edit: Edit) -> Stage:
+    """A stage of Python that draws nothing, fed by what may be read ahead. That the
+    Python keeps no state is seen when it is moved."""
+    stage = conditions.stage_of(pipeline, edit, "map", "from_generator")
+    if not stage.python:
         raise CannotFix(f"{stage.label()} runs no Python of the user's")
+    if stage.random and not _of_pydataset(stage):  # Keras draws the order of batches
+        raise CannotFix(f"{stage.label()} draws random numbers")
+    for function in stage.functions:
+        if function.outside or function.reads:
+            raise CannotFix(f"{stage.label()} does more than compute")
+    for upstream in stage.inputs:
+        conditions.ahead(pipeline, upstream)
+    return stage
+
+
+def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    stage = check(pipeline, edit)
+    if stage.handle is None:
+        raise CannotFix(f"{stage.label()} was not read from a dataset")
     moved = _moved(stage, int(edit.args["workers"]))
     if moved.purity.pure is not True:
         why = "; ".join(moved.purity.reasons)
