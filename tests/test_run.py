@@ -123,7 +123,7 @@ def test_a_job_with_everything_by_a_plan(place):
     place.write(LIGHT, MODEL, RICH.replace("shuffle(64)", "shuffle(9)"))
     other = run(place, "--plan", "p.json")
     (refusal,) = [line for line in said(other) if "the plan was made for" in line]
-    assert "another version of shuffle(64) at train.py:" in refusal
+    assert "another version of shuffle(64)" in refusal
     assert "other arguments" in refusal
     assert (other.stdout, other.returncode) == (place.python().stdout, 0)
     assert (place.root / "p.json").read_text("utf-8") == kept
