@@ -83,11 +83,14 @@ class Recording:
             ended = tf.data.Dataset.from_tensors(attempt).filter(self._ended)
             written = written.concatenate(ended.flat_map(lambda _: source.take(0)))
             kept = rows.read(files)
-            return kept.concatenate(written.take(write)).concatenate(
+            return kept.concatenate(written.take(write).prefetch(1)).concatenate(
                 source.take(through)
             )
 
-        result = tf.data.Dataset.range(1).map(start).flat_map(elements)
+        # All Python runs in the threads of `prefetch`, never in the script's own:
+        # there a Ctrl-C would be raised inside of it, and TensorFlow would make an
+        # error of it.
+        result = tf.data.Dataset.range(1).map(start).prefetch(1).flat_map(elements)
         result = result.with_options(source.options())
         if self._cardinality < 0:
             return result
