@@ -425,6 +425,8 @@ class Watch:
             return
         inside = loop.inside_now + loop.fetched if loop.inside_now else period
         self.note_step(loop, period, inside)
+        if len(loop.waits) < len(loop.periods):
+            loop.waits.append(loop.fetched)
         if self.listener is not None:
             self.tell(self.listener.step, loop, period, loop.fetched)
         if loop.steps == 1:
