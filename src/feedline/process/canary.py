@@ -17,8 +17,8 @@ from time import sleep
 # Its command line has the words of the script's process, for `pkill -f`.
 _PROGRAM = """\
 import os, signal, sys  # and not: import feedline.child
-while os.read(0, 1):
-    while signal.sigtimedwait(signal.valid_signals(), 0):
+while number := os.read(0, 1):
+    while signal.sigtimedwait({number[0]}, 0):
         pass
 """
 _PENDING = "ShdPnd:"
@@ -48,7 +48,7 @@ class Canary:
                 lines = [line for line in file if line.startswith(_PENDING)]
             found = int(lines[0].split()[1], 16) >> (number - 1) & 1
             if found:
-                self._process.stdin.write(b"x")
+                self._process.stdin.write(bytes([number]))  # forget it
                 self._process.stdin.flush()
         except (OSError, ValueError, IndexError):
             return None

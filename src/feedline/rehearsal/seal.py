@@ -151,7 +151,7 @@ class Seal:
             return False
         if real in _DEVICES:
             return True
-        return real.startswith(self._folder) and kept.startswith(self._folder)
+        return all(f"{each}{os.sep}".startswith(self._folder) for each in (real, kept))
 
     # -------------------------------------------------------------------- harm
 
