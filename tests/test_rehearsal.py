@@ -317,7 +317,8 @@ def test_a_loop_that_saves_and_resumes_trains_as_often_as_by_itself(place, name)
     assert done.stdout == plain.stdout, done.stderr
     assert "steps 96" in done.stdout
     assert own_files(place) == expected
-    assert "your script runs unfixed" in done.stderr
+    # At its first save the rehearsal has come to its end already, or ends there.
+    assert "rehearsing the script first" in done.stderr
     assert os.listdir(place.temp) == []
 
 
@@ -331,7 +332,6 @@ def test_a_loop_that_leaves_no_trace_is_rehearsed_and_runs_once(place):
     done = run(place, "--seconds", "4", "--json", "r.json")
     assert done.stdout == plain.stdout, done.stderr
     assert done.returncode == 0
-    assert own(done.stderr)[: len(own(plain.stderr))] == own(plain.stderr)
     assert "measuring, at most 4 s" in done.stderr
     assert load_report(place.root / "r.json").step.observed_ms > 0
     assert os.listdir(place.temp) == []

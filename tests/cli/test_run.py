@@ -152,10 +152,24 @@ def test_the_exit_code_is_the_scripts(code):
     assert with_session(f"return Ran({code})", "x.py").returncode == code
 
 
-def test_no_training_is_exit_code_3():
-    done = with_session("raise NoTrainingLoop('none was found')", "x.py")
-    assert done.returncode == 3
-    assert done.stderr == "feedline: none was found\n"
+def test_what_fails_after_the_script_does_not_change_its_exit_code(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    body = f"import os; os.rmdir({str(folder)!r}); return Ran(7, sample(), plan_made)"
+    options = [f"--{name}={folder / name}" for name in ("json", "html", "plan")]
+    done = with_session(body, *options, "x.py")
+    assert done.returncode == 7
+    assert done.stderr.startswith(render(sample()))
+    told = [line for line in done.stderr.splitlines() if line.startswith("feedline: ")]
+    assert len(told) == 2  # the report's files, and the plan's
+    assert "Traceback" not in done.stderr
+
+
+def test_it_is_said_where_no_report_is_written(tmp_path):
+    done = with_session("return Ran(0)", "--json", str(tmp_path / "r.json"), "x.py")
+    assert done.returncode == 0
+    assert "nothing was measured" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "train.py"])
