@@ -14,6 +14,7 @@ import pytest
 
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan, save
+from tests.scripts import FIT, HEAD, MODEL
 from tests.test_bad_input import gone
 
 RUN = ("-m", "feedline", "run")
@@ -278,6 +279,32 @@ def test_its_log_and_its_tee_have_none_of_our_lines(place):
     assert "feedline: train.py ended and no training loop" in done.stderr
     assert (place.root / "log").read_text() == "INFO:mine:mine\n"
     assert (place.root / "tee").read_text() == "to the tee\n"
+
+
+ALL_THREADS = """\
+print(sorted(type(thread).__name__ for thread in threading.enumerate()))
+for thread in threading.enumerate():
+    if thread is not threading.main_thread():
+        thread.join()
+print("joined")
+"""
+
+
+@pytest.mark.tensorflow
+def test_a_training_that_is_measured_shows_nothing_of_it_either(place):
+    """Neither in its log and its tee, nor in its threads, all of which it joins."""
+    place.write(LOUD, HEAD, MODEL, FIT, ALL_THREADS)
+    plain = place.python()
+    logs = [(place.root / name).read_text() for name in ("log", "tee")]
+    done = run(place, "--seconds", "4")
+    assert done.stdout == plain.stdout, done.stderr
+    assert done.stdout.endswith("joined\n")
+    assert "feedline: training found at train.py:" in done.stderr
+    for name, before in zip(("log", "tee"), logs, strict=True):
+        text = (place.root / name).read_text()
+        assert "feedline" not in text
+        assert "Traceback" not in text
+        assert text.count("INFO:mine") == before.count("INFO:mine")
 
 
 # ------------------------------------------------------------ what it is given

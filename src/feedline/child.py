@@ -59,6 +59,7 @@ class Examination:
         self._process = os.getpid()
 
     def run(self) -> int:
+        self.sampler.pause_at_forks()
         self.sampler.start()
         self.guard()
         try:

@@ -13,6 +13,7 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,7 +137,10 @@ def run_script(
     with Signals() as signals:
         if dry:
             order = replace(order, mode="rehearse", everything=True)
-            return _came_to(order, *_ran(order, signals, ()))
+            outcome, code = _ran(order, signals, ())
+            if outcome.why_not and outcome.rehearsed:
+                _say(f"nothing was found: {outcome.why_not}")
+            return _came_to(order, outcome, code)
         rehearsed = ahead.Rehearsed()
         reason = needed.by_source(target, module=module)
         if plan is None and (rehearse or reason):
@@ -243,7 +247,10 @@ def _nothing_seen(script: str, loop: int | None, outcome: Outcome) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"feedline: {text}", file=sys.stderr, flush=True)
+    """Nowhere, if there is no standard error, or it is full."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(f"feedline: {text}", file=sys.stderr, flush=True)
 
 
 def tune(

@@ -123,7 +123,7 @@ def run(
     )
     # The script has ended; nothing that fails from here on changes how.
     with _said_only():
-        if ran.report is not None:
+        if ran.report is not None and sys.stderr is not None:
             ran.report.show(sys.stderr, color=color)
     with _said_only():
         if ran.report is not None:

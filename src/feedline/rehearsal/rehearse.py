@@ -132,7 +132,11 @@ class Rehearsal(Runner):
 
     def before_fit(self, loop: Any, epochs: Any) -> None:  # noqa: ARG002
         """Could it be measured in the run itself? Then this was not needed."""
+        import tensorflow as tf
+
         if self.order.everything or not self._is_wanted():
+            return
+        if not isinstance(loop.source, tf.data.Dataset):
             return
         with self.watch.pause():
             pipeline = self._pipeline(loop.source)
