@@ -8,13 +8,13 @@ import json
 from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan
-from feedline.job.identity.stages import Part
+from feedline.job.identity.part import Part
 
 TELL = """\
 def tell_bound(dataset, **loop):
     import json
     from types import SimpleNamespace
-    from feedline.fixes.binding import bound
+    from feedline.prove.bound import bound
     from feedline.job.identity.step import step_of
     from feedline.job.pipeline import Where
     from feedline.job.read import read

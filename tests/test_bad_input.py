@@ -395,7 +395,7 @@ def test_short_training_is_run_again_to_measure_it(place, loop):
     options = () if loop is None else ("--loop", str(loop))
     watched = place.why("--seconds", "2", "--json", "r.json", *options)
     assert watched.returncode == 0, watched.stderr
-    assert "running it again" in watched.stderr
+    assert "running the script again" in watched.stderr
     assert (place.root / "runs").read_text("utf-8") == "xx"
     report = json.loads((place.root / "r.json").read_text("utf-8"))
     assert report["loop"] == f"fit at train.py:{10 + (loop or 1)}"

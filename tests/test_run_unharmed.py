@@ -296,9 +296,8 @@ def test_a_script_without_training_runs_to_its_end(place):
     place.write("import tensorflow as tf\nprint(int(tf.constant(3)))\n")
     done = run(place)
     assert done.stdout == "3\n"
-    assert done.returncode == 3
+    assert done.returncode == 0
     assert "no training loop was found" in done.stderr
-    assert "ran to its end" in done.stderr
     place.write("print('no TensorFlow'); sys.exit(4)\n")
     done = run(place)
     assert (done.stdout, done.returncode) == ("no TensorFlow\n", 4)

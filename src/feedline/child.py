@@ -1,8 +1,8 @@
 """The process in which the user's script runs under `feedline why`; `runner.py`
-makes of it what `feedline run` needs.
+makes of it what `feedline run` needs, `rehearsal/rehearse.py` what a rehearsal does.
 
-Started by `session.py`. It runs the script, measures the loop that the watch
-catches, writes the outcome into a file and stops the script.
+Started by `children.py`. It runs the script, measures the loop that the watch
+catches, sends the outcome and stops the script.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from feedline.errors import FeedlineError
@@ -28,6 +27,10 @@ from feedline.job.watch import ScriptStopped, Watch
 from feedline.measure.clock import SystemClock
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.measure.run import RunSampler
+from feedline.messages import Order, Outcome
+from feedline.process import lifeline, threads
+from feedline.process.channel import Channel
+from feedline.process.voice import Voice
 
 log = logging.getLogger(__name__)
 
@@ -39,32 +42,38 @@ _IDLE_CPU = 0.02
 class Examination:
     """What happens when a loop is warm, and what comes of it."""
 
-    def __init__(self, order: dict[str, Any]) -> None:
+    stops = True
+    """Is the script stopped once the outcome is known?"""
+
+    def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
         self.order = order
+        self.say = voice.say
         self.clock = SystemClock()
         self.began = self.clock.now()
         self.watch = Watch(
-            self.clock,
-            self.on_warm,
-            loop=order["loop"],
-            patient=order["patient"],
+            self.clock, self.on_warm, loop=order.loop, patient=order.patient
         )
         self.sampler = RunSampler(SystemClock(), self.watch)
-        self.outcome: dict[str, Any] = {}
+        self.outcome: Outcome | None = None
+        self._channel = channel
         self._process = os.getpid()
 
     def run(self) -> int:
+        self.sampler.pause_at_forks()
         self.sampler.start()
         self.guard()
         try:
             code = capture.run(
-                self.order["target"],
-                module=self.order["module"],
+                list(self.order.target),
+                module=self.order.module,
                 watch=self.watch,
                 hoist=self.hoists(),
+                stops=self.stops,
+                begin=self.begin,
+                failed=self.script_failed,
             )
         except FeedlineError as error:
-            self._conclude({"refused": str(error)})
+            self._conclude(Outcome(refused=str(error), exit_code=error.exit_code))
             return error.exit_code
         finally:
             self.sampler.stop()
@@ -72,12 +81,19 @@ class Examination:
             self.ended(code)
         return code
 
-    def hoists(self) -> bool:
-        """Are steps that stand in a loop made into functions?"""
+    def begin(self) -> None:
+        """The script's first line comes next; a signal that came before comes now."""
+        _unblock(self.order)
+
+    def script_failed(self, error: BaseException) -> None:
+        """The script ends with an error of its own."""
+
+    def hoists(self) -> capture.Hoist:
+        """Of which loops are the steps made functions?"""
         return False
 
     def guard(self) -> None:
-        Watchdog(self).start()
+        threads.start(self._watch_over)
 
     def ended(self, code: int) -> None:
         """The script is over, by itself or because it was stopped."""
@@ -87,7 +103,7 @@ class Examination:
                     loop.close()
             if not self.outcome:
                 broken = self.watch.broken
-                self._conclude({"failed": broken} if broken else self._seen())
+                self._conclude(Outcome(failed=broken) if broken else self._seen())
 
     def on_warm(self, loop: Any) -> None:
         """Measure, and stop the script when that is done."""
@@ -95,24 +111,24 @@ class Examination:
 
         self.sampler.stop()
         where = loop.where or "the script"
-        seconds = self.order["seconds"]
-        _say(f"training found at {where}; measuring, at most {seconds:g} s")
+        seconds = self.order.seconds
+        self.say(f"training found at {where}; measuring, at most {seconds:g} s")
         self._limit(3 * seconds + 60, self._overdue)
-        examiner = Examiner(loop, self.watch, self.clock, seconds, say=_say)
+        examiner = Examiner(loop, self.watch, self.clock, seconds, say=self.say)
 
         def experiment() -> Any:
             try:
                 job, measured = yield from examiner.examine()
-                self._conclude({"report": self._report(loop, job, measured)})
+                self._conclude(Outcome(report=self._report(loop, job, measured)))
                 # A profiler is deep in the driver: what is known is safe already.
                 measured = yield from examiner.capture(measured)
-                self._conclude({"report": self._report(loop, job, measured)})
+                self._conclude(Outcome(report=self._report(loop, job, measured)))
             except InputFailed:
                 raise
             except LoopEnded as ended:
-                self._conclude({"short": None, "seen": [_too_short(loop, ended)]})
+                self._conclude(Outcome(seen=(_too_short(loop, ended),)))
             except Exception:
-                self._conclude({"failed": traceback.format_exc()})
+                self._conclude(Outcome(failed=traceback.format_exc()))
 
         if loop.kind == "loop":
             loop.start(experiment(), finish=self._stop)
@@ -137,7 +153,7 @@ class Examination:
             measured,
             findings,
             {name: cause.title for name, cause in causes.all().items()},
-            script=self.order["target"][0],
+            script=self.order.target[0],
             version=__version__,
             seconds=self.clock.now() - self.began,
         )
@@ -157,7 +173,7 @@ class Examination:
             slowest_lines=sampler.slowest(),
         )
 
-    def _seen(self) -> dict[str, Any]:
+    def _seen(self) -> Outcome:
         watch, loops = self.watch, self.watch.loops
         seen = [
             f"training loop {number} at {loop.where}, {loop.steps} step(s)"
@@ -177,23 +193,26 @@ class Examination:
         numbers = [n for n, loop in enumerate(loops, 1) if loop.steps >= 3]
         if watch.wanted is not None:
             numbers = [n for n in numbers if n == watch.wanted]
-        return {
-            "seen": seen,
-            "short": max(numbers, key=lambda n: loops[n - 1].steps, default=None),
-            "tensorflow": "tensorflow" in sys.modules,
-        }
+        return Outcome(
+            seen=tuple(seen),
+            short=max(numbers, key=lambda n: loops[n - 1].steps, default=None),
+            tensorflow="tensorflow" in sys.modules,
+            loops=len(loops),
+        )
 
-    def _conclude(self, outcome: dict[str, Any]) -> None:
-        """Keep the outcome, whole or not at all."""
+    def _conclude(self, outcome: Outcome) -> None:
+        """This is the outcome, unless a later one follows."""
         self.outcome = outcome
-        path = Path(self.order["outcome"])
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(self.outcome))
-        os.replace(part, path)
+        self.send(outcome)
+
+    def send(self, outcome: Outcome) -> None:
+        """What cannot be sent is lost, and the script goes on."""
+        with suppress(OSError, ValueError):
+            self._channel.put(outcome.to_bytes())
 
     def _overdue(self) -> None:
         if not self._concluded():
-            self._conclude({"failed": "the measurement did not come to its end"})
+            self._conclude(Outcome(failed="the measurement did not come to its end"))
 
     def _concluded(self) -> bool:
         """The script may have left the loop that was being measured and do
@@ -213,73 +232,93 @@ class Examination:
             then()
             self.leave_at_once()
 
-        timer = threading.Timer(seconds, end)
-        timer.daemon = True
-        timer.start()
+        threads.after(seconds, end)
 
     def leave_at_once(self) -> None:
         """Not even `atexit` may take for ever."""
-        timer = threading.Timer(2.0, os._exit, [0])
-        timer.daemon = True
-        timer.start()
+        threads.after(2.0, lambda: os._exit(0))
         capture.leave_at_once(0)
 
     def stuck(self, what: str, seconds: float) -> None:
         if not self._concluded():
             self._conclude(
-                {
-                    "refused": f"{what} has not moved for {seconds:.0f} s and uses no "
+                Outcome(
+                    refused=f"{what} has not moved for {seconds:.0f} s and uses no "
                     "processor: its input seems to wait for something that does not "
                     "come (a pipe, a queue, a server). Give --seconds a larger number "
                     "to wait longer."
-                }
+                )
             )
         self.leave_at_once()
 
-
-class Watchdog(threading.Thread):
-    """Ends the process when training waits for ever, or when feedline is gone.
-
-    Waiting for ever shows in two ways: nobody looks at the clock any more, which
-    every step and every batch does, and no processor time is used.
-    """
-
-    def __init__(self, examination: Examination) -> None:
-        super().__init__(name="feedline-watchdog", daemon=True)
-        self._examination = examination
-        self._patience = max(_PATIENCE_SECONDS, examination.order["seconds"])
-        self._parent = os.getppid()
-
-    def run(self) -> None:
-        examination, clock = self._examination, self._examination.clock
+    def _watch_over(self) -> None:
+        """End the process when training waits for ever. That shows in two ways: nobody
+        looks at the clock any more, which every step and every batch does, and no
+        processor time is used."""
+        clock, patience = self.clock, max(_PATIENCE_SECONDS, self.order.seconds)
         looked, since, cpu = clock.last, time.perf_counter(), clock.cpu()
         while True:
             time.sleep(1.0)
-            if os.getppid() != self._parent:
-                examination.leave_at_once()
-            what = examination.watch.under_way
+            what = self.watch.under_way
             now = time.perf_counter()
             used = clock.cpu() - cpu
             idle = used < _IDLE_CPU * (now - since)
             if what is None or clock.last != looked or not idle:
                 looked, since, cpu = clock.last, now, clock.cpu()
-            elif now - since > self._patience:
-                examination.stuck(what, now - since)
+            elif now - since > patience:
+                self.stuck(what, now - since)
 
 
 def _too_short(loop: Any, ended: LoopEnded) -> str:
     return f"training at {loop.where}, too short to measure: {ended}"
 
 
-def _say(text: str) -> None:
-    print(f"feedline: {text}", file=sys.stderr, flush=True)
+def _unblock(order: Order) -> None:
+    if order.unblocked is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, order.unblocked)
+
+
+def _silence() -> None:
+    """What we log is not the script's: it reaches none of its handlers, whatever level
+    it sets, and costs no record."""
+    logger = logging.getLogger("feedline")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    logger.setLevel(logging.CRITICAL + 1)
+
+
+def _examination(order: Order, channel: Channel) -> Examination:
+    voice = Voice(order.voice)
+    if order.mode == "why":
+        return Examination(order, channel, voice)
+    if order.mode == "run":
+        from feedline.runner import Runner
+
+        return Runner(order, channel, voice)
+    from feedline.rehearsal.rehearse import Rehearsal
+
+    return Rehearsal(order, channel, voice)
+
+
+def _plainly(order: Order) -> None:
+    """feedline cannot be here: the script runs as if it were not."""
+    _unblock(order)
+    module = ["-m"] if order.module else []
+    os.execv(sys.executable, [sys.executable, *module, *order.target])
 
 
 def main() -> None:
-    logging.getLogger("feedline").addHandler(logging.NullHandler())
-    order = json.loads(sys.argv[1])
-    if order.get("mode") == "run":
-        from feedline.runner import Runner
-
-        capture.leave(Runner(order).run())
-    capture.leave(Examination(order).run())
+    """`sys.argv` has the addresses of the order and of the outcome."""
+    _silence()
+    given = Channel.at(sys.argv[1])
+    order = Order.from_bytes(given.get() or b"")
+    given.close()
+    try:
+        if order.parent is not None:
+            lifeline.end_with(order.parent)
+        examination = _examination(order, Channel.at(sys.argv[2]))
+    except Exception:
+        if order.mode == "run":
+            _plainly(order)
+        raise
+    capture.leave(examination.run())

@@ -25,6 +25,10 @@ of the user's own script is none of these: it is shown as Python shows it.
 
 from __future__ import annotations
 
+import re
+
+_MOST = 240
+
 
 class FeedlineError(Exception):
     """Something that the user can put right."""
@@ -116,3 +120,14 @@ class OutputExists(FeedlineError):
 
 class FeedlineWarning(UserWarning):
     """The monitor warns of the job it watches."""
+
+
+def one_sentence(error: BaseException | str) -> str:
+    """The first sentence of what an error says, on one line; one that is very long ends
+    after a word. Errors of TensorFlow and Keras go on for paragraphs."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    text = " ".join(" ".join(lines).split())
+    first = re.split(r"(?<=[.!?])\s+(?=[A-Z`'\"(])", text, maxsplit=1)[0]
+    if len(first) > _MOST:
+        first = f"{first[:_MOST].rsplit(' ', 1)[0]} ..."
+    return first

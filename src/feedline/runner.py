@@ -1,15 +1,15 @@
-"""The process in which the user's script runs under `feedline run`.
+"""The process in which the user's script runs under `feedline run`, to its end.
 
-Three roads, by what the script turns out to be:
+Two roads, by what the script turns out to be:
 
 - `Model.fit` on data that can be read twice: just before its first step the job is
   measured and cured on a copy, everything is put back, the proved edits are
-  applied, and the script goes on to its end.
-- Any other loop, or data made by the user's Python: nobody can put back all that
-  such a loop changes. So this run becomes a rehearsal: measured where it stands,
-  then stopped; the script is started again from clean with the plan.
-- A plan is given (by the rehearsal, or from a file): it is applied, nothing is
-  measured.
+  applied, and the script goes on.
+- A plan is given (by a rehearsal, or from a file): it is applied, nothing is measured.
+
+Nobody can put back all that any other loop changes, nor what data made by the user's
+Python does: such a training goes on as it is, with one line that says so. What to do
+with it is found out in a rehearsal (`rehearsal/`), before this run.
 
 Whatever fails here costs the fixes, not the script.
 """
@@ -18,85 +18,96 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
+import os
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from feedline.applied import Applied
 from feedline.child import Examination
-from feedline.errors import FeedlineError
+from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.fixes import steps_per_execution
-from feedline.fixes.binding import Binding, bound, only_step, without_step
+from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.saved import SavedPlan
-from feedline.job.identity.stages import Part
+from feedline.job.capture import Hoist
+from feedline.job.identity.part import Part
 from feedline.job.identity.step import step_of
-from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
+from feedline.job.job import Job
 from feedline.job.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
+from feedline.messages import Order, Outcome
 from feedline.monitor.live import Live
+from feedline.process.channel import Channel
+from feedline.process.voice import Voice
+from feedline.prove.bound import bound
 
 log = logging.getLogger(__name__)
 
-_EXAMINING = 0.5
 _OWN_STEP = ("compile-step", "steps-per-execution")
+_LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
 
 
 class Runner(Examination):
-    """`order["plan"]` is a plan to apply, `order["rehearse"]` says to make one
-    and stop; without either it is made and applied on the way."""
+    """`order.plan` is a plan to apply; without one, it is made on the way."""
 
-    def __init__(self, order: dict[str, Any]) -> None:
-        super().__init__(order)
-        self.allowed = grades(order["allow"])
-        self.given = SavedPlan.from_dict(order["plan"]) if order["plan"] else None
+    stops = False
+
+    def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
+        super().__init__(order, channel, voice)
+        self.allowed = grades(order.allow)
+        self.given = SavedPlan.from_dict(order.plan) if order.plan else None
         self.made: SavedPlan | None = None
         self.applied = Applied(self.say)
         self.measuring_s = 0.0
+        self._report_so_far: Any = None
         self._plans: list[SavedPlan] = []
         self._begun: dict[int, Part] = {}  # the steps as they were at the beginning
         self._refused = False
         self._given_up = False
+        self._told_of_budget = False
         self.watch.before_fit = self._guarded(self.before_fit)
         self.watch.after_fit = self._guarded(self.applied.fit_is_over)
         self.watch.first_step = self._guarded(self.first_step)
         self.watch.instead = self.instead
-        self.live = Live(self.watch, self.say)
-        if order.get("live") and not order["rehearse"]:
+        self.live = Live(self.watch, voice)
+        if order.live:
             self.live.begin()
 
-    def hoists(self) -> bool:
-        """Where a step may yet be compiled, or is to be."""
+    def hoists(self) -> Hoist:
+        """The script is run as it was written, but for the loop that a proved plan
+        names."""
         plan = self.given
-        return plan is None or any(e.fix in _OWN_STEP for e in plan.edits)
+        if plan is None or not any(e.fix in _OWN_STEP for e in plan.edits):
+            return False
+        file, _, line = plan.where.rpartition(":")
+        if file != os.path.basename(self.order.target[0]) or not line.isdigit():
+            return False
+        return frozenset({int(line)})
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
 
     def ended(self, code: int) -> None:  # noqa: ARG002
         self.live.end()
-        spared = self.applied.close()
-        if spared and "rehearsed" not in self.outcome:
-            self.say(spared)
-        if not self.outcome:
-            self._conclude(self._came_to())
+        saved = self.applied.close()
+        if saved:
+            self.say(saved)
+        self._conclude(self._came_to())
 
-    def _came_to(self) -> dict[str, Any]:
+    def _came_to(self) -> Outcome:
         plan = self.made or self.given
-        return {
-            "plan": plan.to_dict() if plan else None,
-            "applied": bool(self.applied.steps or self.applied.replaces),
-            "steps": self.applied.steps,
-            "training_s": self.applied.seconds,
-            "measuring_s": self.measuring_s,
-            "seen": self._seen()["seen"],
-            "loops": len(self.watch.loops),
-        }
+        return replace(
+            self._seen(),
+            plan=plan.to_dict() if plan else None,
+            report=self._report_so_far,
+            applied=bool(self.applied.steps or self.applied.replaces),
+            steps=self.applied.steps,
+            training_s=self.applied.seconds,
+            measuring_s=self.measuring_s,
+        )
 
     def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
         """What fails in us is told in one line; the script goes on."""
@@ -105,17 +116,17 @@ class Runner(Examination):
             try:
                 method(*args)
             except Exception as error:
-                self._given_up = True
-                log.info("failed", exc_info=True)
-                text = " ".join(str(error).split())[:300]
-                if not isinstance(error, FeedlineError | CannotFix):
-                    text = f"{type(error).__name__}: {text}"
-                self.say(f"the job goes on unfixed: {text}")
+                self.failed(error)
 
         return guarded
 
-    def say(self, text: str) -> None:
-        print(f"feedline: {text}", file=sys.stderr, flush=True)
+    def failed(self, error: Exception) -> None:
+        self._given_up = True
+        log.info("failed", exc_info=error)
+        insist = ""
+        if isinstance(error, CannotPutBack):
+            insist = ". To measure it in a rehearsal: feedline run --rehearse"
+        self.say(f"the job goes on unfixed: {said(error)}{insist}")
 
     # ------------------------------------------------------------------- fit
 
@@ -131,8 +142,6 @@ class Runner(Examination):
             pipeline = self._pipeline(loop.source)
             if pipeline is None:
                 return
-            from feedline.job.steps.source import keeps_state
-
             edits = self._edits_for(loop, pipeline)
             if not edits and self.applied.instead_of(loop.source) is not None:
                 # Read with edits before, or made from what was: the shuffles of the
@@ -141,16 +150,14 @@ class Runner(Examination):
                 self.applied.swap(loop, epochs)
                 return
             if edits is None:
-                if self._needs_rehearsal(pipeline) or (
-                    loop.eager and keeps_state(loop.model)
-                ):
-                    self._bound(loop, pipeline)
+                if self.why_not_here(loop, pipeline):
+                    self.bound_at_start(loop, pipeline)
                     return  # `on_warm` will see to it
                 edits = self._tune(loop, pipeline)
             self.applied.to_fit(loop, epochs, edits)
 
     def _is_wanted(self) -> bool:
-        wanted = self.order["loop"]
+        wanted = self.order.loop
         return wanted is None or len(self.watch.loops) + 1 == wanted
 
     def _pipeline(self, dataset: Any) -> Pipeline | None:
@@ -161,9 +168,19 @@ class Runner(Examination):
         except FeedlineError:
             return None
 
-    def _needs_rehearsal(self, pipeline: Pipeline) -> bool:
-        python = any(stage.python and not stage.pure for stage in pipeline.stages())
-        return bool(self.order["rehearse"]) or python or not pipeline.rereadable
+    def why_not_here(self, loop: Any, pipeline: Pipeline) -> str:
+        """Why this fit cannot be measured in the script's own process, before its first
+        step; empty where it can."""
+        from feedline.job.step_state import check_pipeline, check_python
+
+        if not pipeline.rereadable:
+            return "its data cannot be read twice"
+        try:
+            check_pipeline(pipeline)
+            check_python(loop.model)
+        except CannotPutBack as reason:
+            return str(reason)
+        return ""
 
     def _edits_for(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...] | None:
         """The edits that are known for this job; None where it is to be measured."""
@@ -194,29 +211,33 @@ class Runner(Examination):
 
         if nbytes(variables_of(loop.model)) > memory()[1] / 4:
             raise FeedlineError("a copy of the model's variables would not fit")
+        seconds = self._seconds_left(loop.where)
+        if not seconds:
+            return ()
         self.sampler.stop()
-        seconds = self.order["seconds"]
-        self.say(f"training found at {loop.where}; measuring, at most {seconds:g} s")
+        self.say(f"training found at {loop.where}; measuring, at most {seconds:.3g} s")
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
-        facts = _facts_of(loop)
-        found = examine_and_cure(
-            loop.model,
-            loop.source,
-            self.allowed,
-            seconds,
-            where=loop.where,
-            facts=facts,
-            used=stages_in_use(pipeline, list(self.watch.read_already))
-            | shared(pipeline),
-            reached=reachable(pipeline),
-            lines=self.watch.tables,
-            say=self.say,
-        )
-        self.measuring_s += time.perf_counter() - began
+        try:
+            found = examine_and_cure(
+                loop.model,
+                loop.source,
+                self.allowed,
+                seconds,
+                where=loop.where,
+                facts=_facts_of(loop),
+                used=stages_in_use(pipeline, list(self.watch.read_already))
+                | shared(pipeline),
+                reached=reachable(pipeline),
+                lines=self.watch.tables,
+                say=self.say,
+                examined=lambda job, measured: self._examined(loop, job, measured),
+            )
+        finally:
+            self.measuring_s += time.perf_counter() - began
         job = replace(found.job, callbacks=loop.callbacks)
         edits = found.cured.edits
-        self.made = _plan(
+        self.made = plan_of(
             loop,
             now,
             edits,
@@ -229,9 +250,29 @@ class Runner(Examination):
         self.say(
             "applying " + ", ".join(edit.fix for edit in edits)
             if edits
-            else "nothing that is allowed was measured faster; the job is as it was"
+            else "no allowed fix made it faster; your script runs unchanged"
         )
         return edits
+
+    def _seconds_left(self, where: Where | None) -> float:
+        """`--seconds` is for all that is measured in a run, not for each fit; 0 where
+        too little is left to find anything out."""
+        left = self.order.seconds - self.measuring_s
+        if left >= _LEAST_SHARE * self.order.seconds:
+            return left
+        if not self._told_of_budget:
+            self._told_of_budget = True
+            self.say(
+                f"the {self.order.seconds:g} s for measuring are used up: the training "
+                f"at {where} runs as it is. To measure it, give a larger --seconds"
+            )
+        return 0.0
+
+    def _examined(self, loop: Any, job: Job, measured: Measurement) -> None:
+        """What is known before the cure is tried, should that fail."""
+        with suppress(Exception):
+            job = replace(job, callbacks=loop.callbacks)
+            self._report_so_far = self._told(loop, job, measured, None)
 
     def _places(
         self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
@@ -255,7 +296,7 @@ class Runner(Examination):
             measured,
             causes.diagnose(job, measured),
             {name: cause.title for name, cause in causes.all().items()},
-            script=self.order["target"][0],
+            script=self.order.target[0],
             version=__version__,
             seconds=self.clock.now() - self.began,
             cured=cured,
@@ -274,8 +315,7 @@ class Runner(Examination):
                 self.applied.let_go(read)
                 return read
         except Exception as error:
-            self._given_up = True
-            self.say(f"the job goes on unfixed: {error}")
+            self.failed(error)
             return dataset
 
     def _read_for(self, dataset: Any, where: Where | None) -> Any:
@@ -335,8 +375,10 @@ class Runner(Examination):
             self.given = self.given.without_place("steps-per-execution")
 
     def on_warm(self, loop: Any) -> None:
-        """A loop that was not cured at its start: rehearse, then stop."""
+        """A loop that was not cured at its start: it goes on as it is."""
         if self.given is not None or self.made is not None or self._given_up:
+            return
+        if self.order.told:
             return
         pipeline = self._pipeline(loop.source) if loop.source is not None else None
         if pipeline is None or not pipeline.rereadable:
@@ -345,86 +387,35 @@ class Runner(Examination):
                 "goes on unfixed"
             )
             return
-        self.sampler.stop()
-        seconds = self.order["seconds"]
-        self.say(f"training found at {loop.where}; measuring, at most {seconds:g} s")
-        self.watch.before_fit = self.watch.after_fit = None
-
-        def experiment() -> Any:
-            try:
-                yield from self._rehearse(loop, pipeline, seconds)
-            except InputFailed:
-                raise
-            except LoopEnded:
-                self._conclude({"rehearsed": self._empty(loop, pipeline)})
-            except Exception:
-                self._conclude(
-                    {
-                        "rehearsed": self._empty(loop, pipeline),
-                        "failed": traceback.format_exc(),
-                    }
-                )
-
-        if loop.kind == "loop":
-            loop.start(experiment(), finish=self._stop)
-            return
-        drive(experiment(), loop.execute)
-        self._stop(None)
-
-    def _rehearse(
-        self, loop: Any, pipeline: Pipeline, seconds: float
-    ) -> Experiment[None]:
-        from feedline.cure import Cure
-        from feedline.measure.examine import Examiner
-        from feedline.stand_ins import shared
-
-        used = shared(pipeline)  # before we make datasets of the same stages
-        now = self._bound(loop, pipeline)
-        if loop.kind == "loop" and loop.eager:
-            with suppress(CannotRun):
-                loop.own_step().recording = True
-        examiner = Examiner(
-            loop, self.watch, self.clock, _EXAMINING * seconds, say=self.say
+        why = "what it changes cannot be put back"
+        if loop.kind == "fit":
+            why = self.why_not_here(loop, pipeline) or why
+        self.say(
+            f"the training at {loop.where} goes on unfixed: it cannot be measured "
+            f"while it counts, because {why}. To measure it in a rehearsal: feedline "
+            "run --rehearse"
         )
-        job, measured = yield from examiner.examine()
-        cure = Cure(
-            loop,
-            self.clock,
-            (1 - _EXAMINING) * seconds,
-            self.allowed,
-            say=self.say,
-            used=used,
-        )
-        cured = yield from cure.search(job, measured)
-        told = self._told(loop, job, measured, cured)
-        plan = _plan(
-            loop,
-            now,
-            cured.edits,
-            told,
-            self._places(pipeline, cured.edits, loop),
-            cured.plan.grades,
-        )
-        self._conclude({"rehearsed": plan.to_dict()})
 
-    def _bound(self, loop: Any, pipeline: Pipeline) -> Binding:
+    def bound_at_start(self, loop: Any, pipeline: Pipeline) -> Binding:
         """What a plan for this job rests on: the pipeline as it is, and the step as it
         was when a run with the plan will look at it."""
         if id(loop) not in self._begun:
             self._begun[id(loop)] = step_of(loop)
         return bound(pipeline, self._begun[id(loop)])
 
-    def _empty(self, loop: Any, pipeline: Pipeline) -> dict[str, Any]:
-        return _plan(loop, bound(pipeline)).to_dict()
-
     def _keep(self) -> None:
         """The plan is worth keeping even if the script comes to a bad end."""
-        if self.made is not None:
-            path = Path(self.order["outcome"]).with_suffix(".plan")
-            path.write_text(json.dumps(self.made.to_dict()))
+        self.send(self._came_to())
 
 
-def _plan(loop: Any, now: Binding, *found: Any) -> SavedPlan:
+def said(error: Exception) -> str:
+    text = one_sentence(error)
+    if isinstance(error, FeedlineError | CannotFix):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def plan_of(loop: Any, now: Binding, *found: Any) -> SavedPlan:
     """A plan for the job as it was before it was measured. One that leaves the step
     alone holds for any step."""
     plan = SavedPlan(str(loop.where), now.pipeline, *found)

@@ -1,10 +1,9 @@
 """The road walked once: `why_script` and `run_script` for the commands, `why` and
 `tune` for Python.
 
-The command's script runs in a process of its own (`child.py`), which writes
-what it found into a file; this side starts it, waits, and reads that file. So
-a script that is killed, hangs on to the terminal or exits by itself leaves
-feedline in a state to say so.
+The command's script runs in a process of its own (`child.py`), which sends what it
+found; this side starts it, waits, and reads that. So a script that is killed, hangs on
+to the terminal or exits by itself leaves feedline in a state to say so.
 """
 
 from __future__ import annotations
@@ -12,21 +11,26 @@ from __future__ import annotations
 import importlib.util
 import json
 import signal
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from feedline.errors import FeedlineError, NoTrainingLoop, TensorFlowMissing
+from feedline.children import CannotStart, Measuring, Running, run_child, run_plain
+from feedline.errors import (
+    FeedlineError,
+    NoTrainingLoop,
+    ReportError,
+    TensorFlowMissing,
+    one_sentence,
+)
 from feedline.fixes.fix import grades
-from feedline.fixes.saved import SavedPlan
+from feedline.fixes.saved import PlanError, SavedPlan
 from feedline.job.capture import check
+from feedline.messages import Order, Outcome
+from feedline.process.signals import Signals
+from feedline.rehearsal import ahead, needed
 from feedline.report.json import from_json
 from feedline.report.report import Report
 from feedline.report.tidy import tidy
@@ -44,23 +48,26 @@ def why_script(
     """Measure a script. The report, or None and the exit code of a script that
     failed by itself."""
     check(target, module=module)
-    if importlib.util.find_spec("tensorflow") is None:
-        raise TensorFlowMissing
-    outcome, code = _start(target, module, seconds, loop, patient=True)
-    if "report" not in outcome and code == 0 and outcome.get("short"):
-        # The training was too short to be measured in passing: run it once more
-        # and stop early in the longest of its loops.
-        chosen = int(outcome["short"])
-        _say("its training is short; running it again to measure it early on")
-        outcome, code = _start(target, module, seconds, chosen, patient=False)
-    if "report" in outcome:
-        return from_json(json.dumps(outcome["report"])), 0
-    if "refused" in outcome:
-        raise FeedlineError(outcome["refused"])
-    if "failed" in outcome:
+    _need_tensorflow()
+    order = Order("why", tuple(target), module, seconds, loop)
+    with Signals() as signals:
+        outcome, code = _examined(order, signals)
+        if outcome.report is None and code == 0 and outcome.short is not None:
+            # The training was too short to be measured in passing: run it once more
+            # and stop early in the longest of its loops.
+            _say(
+                "training ended before it could be measured; running the script again, "
+                "measuring sooner"
+            )
+            order = replace(order, loop=outcome.short, patient=False)
+            outcome, code = _examined(order, signals)
+    if outcome.report is not None:
+        return from_json(json.dumps(outcome.report)), 0
+    _raise_refusal(outcome)
+    if outcome.failed:
         raise MeasuringFailed(
             f"measuring failed, which is a fault of feedline, not of the script:\n"
-            f"{outcome['failed']}"
+            f"{outcome.failed}"
         )
     if code < 0:
         name = signal.Signals(-code).name
@@ -74,6 +81,17 @@ def why_script(
         _say(f"the script ended by itself with exit code {code}; nothing was measured")
         return None, code
     raise NoTrainingLoop(_nothing_seen(target[0], loop, outcome))
+
+
+def _examined(order: Order, signals: Signals) -> tuple[Outcome, int]:
+    manner = Measuring()
+    try:
+        outcome, code = run_child(order, signals, manner)
+    except CannotStart as error:
+        raise FeedlineError(f"the script cannot be started: {error}") from None
+    if manner.interrupted:
+        raise KeyboardInterrupt
+    return outcome, code
 
 
 @dataclass(frozen=True)
@@ -99,56 +117,109 @@ def run_script(
     live: bool = False,
 ) -> Ran:
     """Run a script to its end with the fixes that are allowed; `dry` stops it when
-    they are known, `live` shows how the training goes on."""
+    they are known, `live` shows how the training goes on. What the script does and how
+    it ends is its own, whatever we find."""
     check(target, module=module)
     if plan is not None:
         plan.check_grades(grades(allow))
-    if importlib.util.find_spec("tensorflow") is None:
-        raise TensorFlowMissing
-    order = {
-        "mode": "run",
-        "target": target,
-        "module": module,
-        "seconds": seconds,
-        "loop": loop,
-        "patient": True,
-        "allow": [*grades(allow)],
-        "plan": plan.to_dict() if plan else None,
-        "rehearse": rehearse or dry,
-        "live": live,
-    }
-    outcome, code = _run(order)
-    if "failed" in outcome:
-        last = outcome["failed"].strip().splitlines()[-1]
-        _say(f"measuring failed, which is a fault of feedline's: {last}")
-    if "rehearsed" in outcome and dry:
-        outcome["plan"] = outcome["rehearsed"]
-    elif "rehearsed" in outcome:
-        rehearsed = SavedPlan.from_dict(outcome["rehearsed"])
-        _say("starting the script again from clean, with what was found")
-        outcome, code = _run({**order, "plan": rehearsed.to_dict(), "rehearse": False})
-    if "refused" in outcome:
-        raise FeedlineError(outcome["refused"])
+        _check_report(plan)
+    _need_tensorflow()
+    order = Order(
+        "run",
+        tuple(target),
+        module,
+        seconds,
+        loop,
+        allow=tuple(grades(allow)),
+        plan=plan.to_dict() if plan else None,
+        live=live,
+    )
+    with Signals() as signals:
+        if dry:
+            order = replace(order, mode="rehearse", everything=True)
+            outcome, code = _ran(order, signals, ())
+            if outcome.why_not and outcome.rehearsed:
+                _say(f"nothing was found: {outcome.why_not}")
+            return _came_to(order, outcome, code)
+        rehearsed = ahead.Rehearsed()
+        reason = needed.by_source(target, module=module)
+        if plan is None and (rehearse or reason):
+            rehearsed = ahead.rehearse(
+                order, signals, _say, insist=rehearse, reason=reason
+            )
+        if rehearsed.ended_by:
+            return Ran(128 + rehearsed.ended_by)
+        order = replace(order, plan=order.plan or rehearsed.plan, told=rehearsed.told)
+        outcome, code = _ran(order, signals, rehearsed.held, rehearsed.stdin)
+    spent = outcome.measuring_s + rehearsed.seconds
+    return _came_to(order, replace(outcome, measuring_s=spent), code)
+
+
+def _ran(
+    order: Order,
+    signals: Signals,
+    held: tuple[int, ...],
+    stdin: Any = None,
+) -> tuple[Outcome, int]:
+    """The run that counts. Where feedline cannot be beside it, it runs without."""
+    try:
+        with ahead.given(stdin) as streams:
+            return run_child(order, signals, Running(held), streams)
+    except CannotStart as error:
+        _say(f"the script runs without feedline, which cannot start it: {error}")
+        return Outcome(loops=1), run_plain(order.target, order.module, signals)
+
+
+def _came_to(order: Order, outcome: Outcome, code: int) -> Ran:
+    if outcome.refused:
+        _raise_refusal(outcome)
+    if outcome.failed:
+        last = outcome.failed.strip().splitlines()[-1]
+        _say(f"measuring failed, which is a fault of feedline's: {one_sentence(last)}")
     if code < 0:
-        _say(f"the script was killed by {signal.Signals(-code).name}")
+        if code != -signal.SIGINT:
+            _say(f"the script was killed by {signal.Signals(-code).name}")
         code = 128 - code
-    saved = outcome.get("plan")
-    made = SavedPlan.from_dict(saved) if saved else None
+    made = SavedPlan.from_dict(outcome.plan) if outcome.plan else None
     report = None
     if made is not None and made.report is not None:
         report = _with_training(from_json(json.dumps(made.report)), outcome)
-    elif code == 0 and not outcome.get("loops") and "rehearsed" not in outcome:
-        seen = _nothing_seen(target[0], loop, outcome)
-        raise NoTrainingLoop(f"{seen}\nThe script ran to its end as it is.")
-    return Ran(code, report, made, bool(outcome.get("applied")))
+    elif code == 0 and not outcome.loops and not outcome.rehearsed:
+        seen = _nothing_seen(order.target[0], order.loop, outcome)
+        _say(seen.splitlines()[0])
+    return Ran(code, report, made, outcome.applied)
 
 
-def _with_training(report: Report, outcome: dict[str, Any]) -> Report:
+def _check_report(plan: SavedPlan) -> None:
+    """Before the script is run: it may run for days."""
+    try:
+        if plan.report is not None:
+            from_json(json.dumps(plan.report))
+    except (ReportError, ValueError, TypeError) as error:
+        raise PlanError(
+            f"the plan is damaged: its report cannot be read: {error}. Remove its file "
+            "to measure anew"
+        ) from None
+
+
+def _need_tensorflow() -> None:
+    if importlib.util.find_spec("tensorflow") is None:
+        raise TensorFlowMissing
+
+
+def _raise_refusal(outcome: Outcome) -> None:
+    if outcome.refused:
+        error = FeedlineError(outcome.refused)
+        error.exit_code = outcome.exit_code
+        raise error
+
+
+def _with_training(report: Report, outcome: Outcome) -> Report:
     """What the training with the fixes took, and what it would have taken."""
-    after, steps = report.after, int(outcome.get("steps", 0))
+    after, steps = report.after, outcome.steps
     if after is None:
         return report
-    seconds = float(outcome.get("training_s", 0.0))
+    seconds = outcome.training_s
     before = after.before_ms or after.observed_ms * after.speedup
     return replace(
         report,
@@ -157,119 +228,17 @@ def _with_training(report: Report, outcome: dict[str, Any]) -> Report:
             steps=steps or None,
             seconds=tidy(seconds) if steps else None,
             saved_s=tidy(steps * before / 1e3 - seconds) if steps else None,
-            measuring_s=tidy(float(outcome.get("measuring_s", 0.0))),
+            measuring_s=tidy(outcome.measuring_s),
         ),
     )
 
 
-def _run(order: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    with tempfile.TemporaryDirectory(prefix="feedline-") as folder:
-        path = Path(folder) / "outcome.json"
-        code = _wait(_child({**order, "outcome": str(path)}), path, patient=True)
-        for name in (path, path.with_suffix(".plan")):
-            with suppress(OSError, ValueError):
-                found = json.loads(name.read_text())
-                return (found if name is path else {"plan": found}), code
-        return {}, code
-
-
-# The folder of the script, not ours nor the current one, comes first on its path.
-_PROGRAM = (
-    "import sys; sys.path[0] or sys.path.pop(0); sys.path.insert(0, sys.argv.pop()); "
-    "import feedline.child; sys.path.pop(0); feedline.child.main()"
-)
-_GRACE_SECONDS = 40.0
-
-
-def _start(
-    target: list[str],
-    module: bool,
-    seconds: float,
-    loop: int | None,
-    *,
-    patient: bool,
-) -> tuple[dict[str, Any], int]:
-    with tempfile.TemporaryDirectory(prefix="feedline-") as folder:
-        path = Path(folder) / "outcome.json"
-        order = {
-            "target": target,
-            "module": module,
-            "seconds": seconds,
-            "loop": loop,
-            "patient": patient,
-            "outcome": str(path),
-        }
-        code = _wait(_child(order), path)
-        try:
-            return json.loads(path.read_text()), code
-        except (OSError, ValueError):
-            return {}, code
-
-
-def _child(order: dict[str, Any]) -> subprocess.Popen[bytes]:
-    home = Path(__file__).parent.parent
-    command = [sys.executable, "-c", _PROGRAM, json.dumps(order), str(home)]
-    return subprocess.Popen(command)
-
-
-def _wait(
-    process: subprocess.Popen[bytes], outcome: Path, *, patient: bool = False
-) -> int:
-    """The script's exit code. Whoever ends us ends the script too: Ctrl-C reaches
-    it by itself, other signals are passed on. Once the outcome is known it has a
-    little time to clean up, unless we are `patient`: then it is its own master."""
-    with _signals_passed_on(process) as ending:
-        known = None
-        try:
-            while True:
-                with suppress(subprocess.TimeoutExpired):
-                    return process.wait(timeout=0.5)
-                if ending or (outcome.exists() and not patient):
-                    known = known or time.monotonic()
-                if known and time.monotonic() > known + _GRACE_SECONDS:
-                    process.kill()
-        except KeyboardInterrupt:
-            _interrupted(process)
-            raise
-
-
-@contextmanager
-def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Fills the list with the signals that want us to end."""
-    received: list[int] = []
-
-    def pass_on(number: int, _: FrameType | None) -> None:
-        received.append(number)
-        process.send_signal(number)
-
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, signal.SIGTERM)  # Windows lacks the second
-        with suppress(ValueError):  # not in the main thread
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                before[number] = signal.signal(number, pass_on)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupted(process: subprocess.Popen[bytes]) -> None:
-    """Let the script end after Ctrl-C; a second one does not wait."""
-    try:
-        process.wait(timeout=10)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.kill()
-        process.wait()
-
-
-def _nothing_seen(script: str, loop: int | None, outcome: dict[str, Any]) -> str:
+def _nothing_seen(script: str, loop: int | None, outcome: Outcome) -> str:
     wanted = "no training loop was found" if loop is None else f"no loop number {loop}"
     lines = [f"{script} ended and {wanted}, or none that lasts."]
-    if not outcome.get("tensorflow", True):
+    if not outcome.tensorflow:
         lines.append("It never imported TensorFlow.")
-    lines += [f"Seen: {what}" for what in outcome.get("seen", ())]
+    lines += [f"Seen: {what}" for what in outcome.seen]
     lines.append(
         "feedline measures Model.fit and loops that take gradients over a "
         "tf.data.Dataset."
@@ -278,7 +247,10 @@ def _nothing_seen(script: str, loop: int | None, outcome: dict[str, Any]) -> str
 
 
 def _say(text: str) -> None:
-    print(f"feedline: {text}", file=sys.stderr, flush=True)
+    """Nowhere, if there is no standard error, or it is full."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(f"feedline: {text}", file=sys.stderr, flush=True)
 
 
 def tune(
@@ -298,8 +270,7 @@ def tune(
     >>> dataset = feedline.tune(dataset, model=model)
     >>> model.fit(dataset)
     """
-    if importlib.util.find_spec("tensorflow") is None:
-        raise TensorFlowMissing
+    _need_tensorflow()
     allowed = grades((allow,) if isinstance(allow, str) else allow)
     from feedline import tuning
 
@@ -316,8 +287,7 @@ def why(model: Any, dataset: Any, *, seconds: float = 60.0) -> Report:
     >>> report = feedline.why(model, dataset)
     >>> report.show()
     """
-    if importlib.util.find_spec("tensorflow") is None:
-        raise TensorFlowMissing
+    _need_tensorflow()
     from feedline.inprocess import examine_model
 
     return examine_model(model, dataset, seconds)

@@ -107,9 +107,11 @@ def examine_and_cure(
     reached: frozenset[int] = frozenset(),
     lines: Mapping[Any, Where | None] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    examined: Callable[[Job, Measurement], None] = lambda *_: None,
 ) -> Tuning:
     """`facts` may tell the copied loop what is known of the job's own; `lines` made
-    its embedding layers; `used` and `reached` are stages of the pipeline by number."""
+    its embedding layers; `used` and `reached` are stages of the pipeline by number.
+    `examined` is told what was measured, whatever becomes of the cure."""
     clock = SystemClock()
     pipeline = read(dataset)
     if not pipeline.rereadable:
@@ -136,6 +138,7 @@ def examine_and_cure(
                 loop, watched(loop, clock, lines), clock, _EXAMINING * seconds, say=say
             )
             job, measured = yield from examiner.examine()
+            examined(job, measured)
             cured = yield from cure.search(job, measured)
             return job, measured, cured
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from feedline.errors import NoTrainingLoop
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import load, save
 from feedline.report.json import load as load_report
@@ -152,13 +151,28 @@ def test_the_exit_code_is_the_scripts(code):
     assert done.returncode == code
 
 
-def test_no_training_is_exit_code_3():
-    def fails(*_, **__):
-        raise NoTrainingLoop("none was found")
+def test_what_fails_after_the_script_does_not_change_its_exit_code(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
 
-    done = run("x.py", script=fails)
-    assert done.returncode == 3
-    assert done.stderr == "feedline: none was found\n"
+    def ends(*_, **__):
+        folder.rmdir()
+        return Ran(7, sample(), PLAN)
+
+    options = [f"--{name}={folder / name}" for name in ("json", "html", "plan")]
+    done = run(*options, "x.py", script=ends)
+    assert done.returncode == 7
+    assert done.stderr.startswith(render(sample()))
+    told = [line for line in done.stderr.splitlines() if line.startswith("feedline: ")]
+    assert len(told) == 2  # the report's files, and the plan's
+    assert "Traceback" not in done.stderr
+
+
+def test_it_is_said_where_no_report_is_written(tmp_path):
+    done = run("--json", str(tmp_path / "r.json"), "x.py")
+    assert done.returncode == 0
+    assert "nothing was measured" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "train.py"])

@@ -16,10 +16,10 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
-from feedline.fixes.plan import fingerprint
 from feedline.fixes.saved import PlanError, SavedPlan, load, save
-from feedline.job.identity.stages import Part
+from feedline.job.identity.part import Part
 from feedline.job.pipeline import TensorSpec
+from feedline.prove.bound import mark as fingerprint
 from feedline.report.json import to_json
 from feedline.report.plans import load as load_whole
 from tests.causes.build import BATCH, SLICES, part

@@ -8,9 +8,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from feedline.fixes.binding import bound
 from feedline.job.identity.step import step_of
 from feedline.job.read import read
+from feedline.prove.bound import bound
 
 WORDS = {"a", "b", "c", "dd"}
 TABLE = {"x": 1, "y": [1, 2, (3, 4)], "far": np.arange(400_000)}

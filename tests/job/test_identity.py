@@ -13,7 +13,8 @@ import sys
 import pytest
 
 from feedline.fixes.binding import Binding
-from feedline.job.identity.stages import UNTOLD, Part, told
+from feedline.job.identity.part import UNTOLD, Part
+from feedline.job.identity.stages import told
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 
@@ -22,7 +23,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from types import SimpleNamespace
-from feedline.fixes.binding import bound
+from feedline.prove.bound import bound
 from feedline.job.identity.step import step_of
 from feedline.job.pipeline import Where
 from feedline.job.read import read

@@ -6,6 +6,7 @@ and nobody waits a minute to learn that a name was misspelt.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,10 @@ def outputs(
         if saved_html == saved_json:
             raise FeedlineError(f"--json and --html both name {html}; give two names")
 
+    for given, target in ((json, saved_json), (html, saved_html)):
+        if given is not None and target is not None:
+            can_write(target, given)
+
     def save(report: Report) -> None:
         if saved_json is not None:
             report_json.save(report, saved_json, force=force)
@@ -37,3 +42,18 @@ def outputs(
             report.to_html(saved_html, force=force)
 
     return save
+
+
+def can_write(target: Path, given: Path) -> None:
+    """Raise now what writing would raise later: permissions tell too little of a full
+    disk, or of a file system that is read-only. `given` is what the user calls it."""
+    from feedline.errors import FeedlineError
+
+    if target.exists() and not target.is_file():
+        return  # a pipe or a device: /dev/stdout
+    try:
+        with tempfile.TemporaryFile(dir=target.resolve().parent) as file:
+            file.write(b"x")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FeedlineError(f"cannot write {given}: {reason}") from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +52,8 @@ def run(
     rehearse: Annotated[
         bool,
         typer.Option(
-            "--rehearse", help="Measure in a run of its own, then start from clean."
+            "--rehearse",
+            help="Measure in an unseen run first, which may write, then start clean.",
         ),
     ] = False,
     dry_run: Annotated[
@@ -91,8 +93,7 @@ def run(
       feedline run --html report.html train.py    what was found, as a page
 
     \b
-    Exit codes: the script's own; 2 bad usage or bad input, 3 no training loop was
-    found.
+    Exit codes: the script's own; 2 bad usage or bad input, before it is started.
     """
     from feedline.cli.outputs import outputs
 
@@ -121,14 +122,40 @@ def run(
         dry=dry_run,
         live=live,
     )
-    if ran.report is not None:
-        ran.report.show(sys.stderr, color=color)
-        save(ran.report)
-    if ran.plan is not None and place is not None and known is None:
-        saved.save(ran.plan, place)
-    if diff is not None and ran.plan is not None:
-        _save_patch(ran.plan.places, diff)
+    # The script has ended; nothing that fails from here on changes how.
+    with _said_only():
+        if ran.report is not None and sys.stderr is not None:
+            ran.report.show(sys.stderr, color=color)
+    with _said_only():
+        if ran.report is not None:
+            save(ran.report)
+        elif json is not None or html is not None:
+            names = " and ".join(str(each) for each in (json, html) if each)
+            _say(f"nothing was measured, so {names} is not written")
+    with _said_only():
+        if ran.plan is not None and place is not None and known is None:
+            saved.save(ran.plan, place)
+    with _said_only():
+        if diff is not None and ran.plan is not None:
+            _save_patch(ran.plan.places, diff)
     raise typer.Exit(ran.code)
+
+
+@contextmanager
+def _said_only() -> Iterator[None]:
+    from feedline.errors import FeedlineError, one_sentence
+
+    try:
+        yield
+    except FeedlineError as error:
+        _say(str(error))
+    except Exception as error:
+        _say(f"{type(error).__name__}: {one_sentence(error)}")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        typer.echo(f"feedline: {text}", err=True)
 
 
 def _save_patch(found: Sequence[Mapping[str, Any]], target: Path) -> None:
@@ -139,16 +166,14 @@ def _save_patch(found: Sequence[Mapping[str, Any]], target: Path) -> None:
     if made.text:
         patch.save(made.text, target)
     else:
-        typer.echo("feedline: no line of the source changes: no patch", err=True)
+        _say("no line of the source changes: no patch")
     for each in made.left:
-        typer.echo(
-            f"feedline: {each.place.edit.fix} is not in the patch: {each.reason}",
-            err=True,
-        )
+        _say(f"{each.place.edit.fix} is not in the patch: {each.reason}")
 
 
 def _in_a_folder(path: Path) -> Path:
     """Before the script is run: it may run for days."""
+    from feedline.cli.outputs import can_write
     from feedline.errors import FeedlineError
 
     target = path.absolute()
@@ -156,6 +181,7 @@ def _in_a_folder(path: Path) -> Path:
         raise FeedlineError(
             f"cannot write {path}: there is no directory {target.parent}"
         )
+    can_write(target, path)
     return target
 
 

@@ -11,9 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.identity.stages import UNTOLD, Part, parts
-from feedline.job.identity.values import digest
-from feedline.job.pipeline import Pipeline
+from feedline.job.identity.part import UNTOLD, Part, digest
 
 _IN_WORDS = ("versions", "machine")
 _STEP = "step"
@@ -80,20 +78,6 @@ class Binding:
             if needed not in keys:
                 raise NotBound(f"made_for has no part {needed!r}")
         return cls(found)
-
-
-def bound(pipeline: Pipeline, step: Part | None = None) -> Binding:
-    """To the pipeline, the versions and the machine; to the step where it is given."""
-    from feedline.job.identity.world import machine, versions
-    from feedline.measure.machine import cores
-
-    about = () if step is None else (step,)
-    return Binding((*parts(pipeline), *about, versions(), machine(cores())))
-
-
-def mark(pipeline: Pipeline) -> str:
-    """`Binding.pipeline` of this pipeline."""
-    return Binding(tuple(parts(pipeline))).pipeline
 
 
 def without_step(binding: Binding) -> Binding:

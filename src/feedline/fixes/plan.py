@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 
 from feedline import fixes
 from feedline.errors import FeedlineError
-from feedline.fixes.binding import mark
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.job.loop import Experiment
-from feedline.job.pipeline import Pipeline
 from feedline.measure.measurement import Estimate
 from feedline.measure.predict import predict_step
 
@@ -240,10 +238,3 @@ def gain(case: Case, step_ms: float, proposal: Proposal) -> float:
     if proposal.note == "epoch start" and step.epoch_start > 0:
         after = min(after, before - step.epoch_start * before / step.observed.value)
     return before / max(after, 1e-9)
-
-
-def fingerprint(pipeline: Pipeline) -> str:
-    """Changes when the pipeline is no longer the one that a plan was made for: its
-    stages, their arguments, seeds, functions and elements. What changed, `Binding`
-    can say."""
-    return mark(pipeline)

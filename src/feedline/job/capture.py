@@ -13,10 +13,12 @@ import builtins
 import importlib.machinery
 import importlib.util
 import os
+import signal
 import sys
 import threading
 import traceback
 import types
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from feedline.errors import ScriptError
@@ -33,9 +35,27 @@ class Program(NamedTuple):
     argv0: str
 
 
-def run(target: list[str], *, module: bool, watch: Watch, hoist: bool = False) -> int:
-    """Run it to its end or until the watch stops it; returns its exit code. With
-    `hoist`, steps that stand in its loops are functions (`steps/inline.py`).
+INTERRUPTED = -int(signal.SIGINT)
+"""The exit code of a script that Ctrl-C has ended: as Python does, by the signal."""
+
+Hoist = bool | frozenset[int]
+"""Which loops' steps are made functions (`steps/inline.py`): all, none, or those of the
+loops on these lines."""
+
+
+def run(
+    target: list[str],
+    *,
+    module: bool,
+    watch: Watch,
+    hoist: Hoist = False,
+    stops: bool = True,
+    begin: Callable[[], None] = lambda: None,
+    failed: Callable[[BaseException], None] = lambda _: None,
+) -> int:
+    """Run it to its end or until the watch stops it, if it `stops` at all; returns its
+    exit code. `begin` is called just before its first line, and what it raises is the
+    script's; `failed` is told of an error that ends it.
 
     Its own error is shown as Python shows it, our frames left out.
     """
@@ -47,35 +67,57 @@ def run(target: list[str], *, module: bool, watch: Watch, hoist: bool = False) -
     sys.argv[:] = [program.argv0, *target[1:]]
     sys.orig_argv[:] = [sys.executable, *(["-m"] if module else []), *target]
     sys.modules["__main__"] = program.main
-    threading.excepthook = _quiet(threading.excepthook)
+    if stops:
+        threading.excepthook = _quiet(threading.excepthook)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: setattr(watch, "on", False))
     try:
-        code = _execute(program, watch)
+        code = _execute(program, watch, begin, failed, stops)
         if not watch.stopped:
-            # As Python does: a thread of the script's may be the one that trains.
-            threading._shutdown()  # type: ignore[attr-defined]
+            _wait_for_threads()
         return code
     finally:
         watch.on = False
         installed.remove()
 
 
-def _execute(program: Program, watch: Watch) -> int:
+def _execute(
+    program: Program,
+    watch: Watch,
+    begin: Callable[[], None],
+    failed: Callable[[BaseException], None],
+    stops: bool,
+) -> int:
     try:
+        begin()
         exec(program.code, program.main.__dict__)
     except ScriptStopped:
         return 0
     except SystemExit as leaving:
         return _exit_code(leaving)
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as error:
+        # Who stops `feedline why` does not want to see where the script was.
+        if not stops or sys.excepthook is not sys.__excepthook__:
+            show(error)
+        return INTERRUPTED
     except BaseException as error:
         if watch.is_to_blame(error):
             return 0
+        failed(error)
         show(error)
         return 1
     return 0
+
+
+def _wait_for_threads() -> None:
+    """As Python does: a thread of the script's may be the one that trains."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+    except KeyboardInterrupt as error:
+        # Python goes on to its end here, and says so in these words.
+        print(f"Exception ignored in: {threading!r}", file=sys.stderr)
+        shown = error.with_traceback(_without_ours(error.__traceback__))
+        traceback.print_exception(shown, file=sys.stderr)
 
 
 def check(target: list[str], *, module: bool) -> None:
@@ -92,12 +134,12 @@ def check(target: list[str], *, module: bool) -> None:
         raise ScriptError(f"there is no file {path!r} to run; check the path")
 
 
-def load(target: list[str], *, module: bool, hoist: bool = False) -> Program:
+def load(target: list[str], *, module: bool, hoist: Hoist = False) -> Program:
     """The program as Python would start it; `sys.path` is set for it."""
     return _load_module(target[0]) if module else _load_script(target[0], hoist)
 
 
-def _load_script(given: str, hoist: bool) -> Program:
+def _load_script(given: str, hoist: Hoist) -> Program:
     check([given], module=False)
     path = os.path.join(os.getcwd(), given)
     main = types.ModuleType("__main__")
@@ -122,7 +164,7 @@ def _complete(main: types.ModuleType, cached: str | None) -> None:
         main.__annotations__ = {}
 
 
-def _compile(path: str, given: str, hoist: bool) -> types.CodeType:
+def _compile(path: str, given: str, hoist: Hoist) -> types.CodeType:
     try:
         with open(path, "rb") as file:
             text = file.read()
@@ -135,7 +177,10 @@ def _compile(path: str, given: str, hoist: bool) -> types.CodeType:
         )
     try:
         code = compile(text, path, "exec", dont_inherit=True)
-        return (hoisted(text, path) if hoist else None) or code
+        if not hoist:
+            return code
+        only = None if hoist is True else hoist
+        return hoisted(text, path, only=only) or code
     except (SyntaxError, ValueError) as error:
         shown = "".join(traceback.format_exception_only(error)).rstrip()
         raise ScriptError(f"{given} is not valid Python:\n{shown}") from None
@@ -230,9 +275,14 @@ def leave(code: int) -> None:
     """End this process as Python does, but without waiting for threads that the
     script left behind once the verdict is in."""
     others = [t for t in threading.enumerate() if t is not threading.current_thread()]
-    if all(thread.daemon for thread in others):
-        sys.exit(code)
-    leave_at_once(code)
+    if not all(thread.daemon for thread in others):
+        leave_at_once(code)
+    if code == INTERRUPTED:
+        # Python ends by the signal when nobody has caught the exception; the script's
+        # own hook has seen it already.
+        sys.excepthook = lambda *_: None
+        raise KeyboardInterrupt
+    sys.exit(code)
 
 
 def leave_at_once(code: int) -> None:
@@ -241,4 +291,7 @@ def leave_at_once(code: int) -> None:
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    os._exit(code)
+    if code == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(code & 0xFF)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 
 from feedline.job.pipeline import Stage
 from feedline.job.read import read
+from feedline.process.threads import Hidden, start
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class _Place:
 
     may: Callable[[Any], bool]
     seconds: list[float] = field(default_factory=list)
-    threads: set[threading.Thread] = field(default_factory=set)
+    threads: set[Hidden] = field(default_factory=set)
 
 
 _inside: list[_Place] = []  # the innermost is the last
@@ -119,9 +119,9 @@ def _dropped(iterator: Any) -> None:
             return
         last = [iterator.__dict__.pop("_iterator_resource", None)]
         if isinstance(last[0], tf.Tensor) and last[0].dtype == tf.resource:
-            thread = threading.Thread(target=_clear, args=(last, place), daemon=True)
-            place.threads.add(thread)
-            thread.start()
+            for ended in [each for each in place.threads if not each.alive]:
+                place.threads.discard(ended)
+            place.threads.add(start(_clear, last, place))
     except Exception:  # then it goes as it would have gone
         log.info("an iterator was not let go", exc_info=True)
 
@@ -137,7 +137,5 @@ def _clear(last: list[Any], place: _Place) -> None:
             last.clear()
             tf.raw_ops.StageClear(dtypes=[tf.resource], shared_name=name)
             place.seconds.append(time.perf_counter() - began)
-    except Exception:
-        log.info("an iterator was not let go", exc_info=True)
-    finally:
-        place.threads.discard(threading.current_thread())
+    except Exception:  # then it goes as it would have gone
+        last.clear()

@@ -155,9 +155,9 @@ class Watch:
         TensorFlow's own threads run his generators, not his loops."""
         if threading.get_ident() == self._thread:
             return True
-        thread = threading.current_thread()
+        thread = _known_thread()
         is_main = thread is threading.main_thread()
-        if isinstance(thread, threading._DummyThread) or self.loops:
+        if thread is None or self.loops:
             return False
         if self.active and not is_main:
             return False
@@ -425,6 +425,8 @@ class Watch:
             return
         inside = loop.inside_now + loop.fetched if loop.inside_now else period
         self.note_step(loop, period, inside)
+        if len(loop.waits) < len(loop.periods):
+            loop.waits.append(loop.fetched)
         if self.listener is not None:
             self.tell(self.listener.step, loop, period, loop.fetched)
         if loop.steps == 1:
@@ -454,7 +456,15 @@ def _by_user(frame: FrameType | None) -> bool:
 
 def _is_replica() -> bool:
     """A strategy runs the step of each replica in a thread of its own."""
-    return type(threading.current_thread()).__name__ == "_MirroredReplicaThread"
+    return type(_known_thread()).__name__ == "_MirroredReplicaThread"
+
+
+def _known_thread() -> threading.Thread | None:
+    """This thread, if Python has made it. (To ask Python itself would enter a stand-in
+    for TensorFlow's threads into the list that the script may look at.)"""
+    active: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
+    thread = active.get(threading.get_ident())
+    return None if isinstance(thread, threading._DummyThread) else thread
 
 
 def _came_of_stopping(error: BaseException | None) -> bool:

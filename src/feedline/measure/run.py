@@ -8,6 +8,7 @@ costs the steps nothing.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections import defaultdict
@@ -17,6 +18,7 @@ from feedline.job.loop import Clock
 from feedline.job.source import line_of, user_frame
 from feedline.job.watch import Watch
 from feedline.measure.measurement import Line
+from feedline.process import threads
 
 _PERIOD = 0.01
 
@@ -29,9 +31,8 @@ class RunSampler:
         self._script = watch
         self._thread_id = threading.get_ident()
         self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=self._watch, name="feedline-sampler", daemon=True
-        )
+        self._paused = False
+        self._thread: threads.Hidden | None = None
         self.import_s = 0.0
         self.prepare_s = 0.0
         self._lines: dict[tuple[str, int], float] = defaultdict(float)
@@ -39,10 +40,30 @@ class RunSampler:
 
     def start(self) -> None:
         self._last = self._clock.now()
-        self._thread.start()
+        self._stop.clear()
+        self._thread = threads.start(self._watch)
 
     def stop(self) -> None:
         self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait until it looks no more; does it not?"""
+        return self._thread is None or self._thread.join(seconds)
+
+    def pause_at_forks(self) -> None:
+        """Python warns of a fork beside a thread; without us there was none."""
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._pause, after_in_parent=self._go_on)
+
+    def _pause(self) -> None:
+        self._paused = self._thread is not None and self._thread.alive
+        if self._paused:
+            self._stop.set()
+            self.join(1.0)
+
+    def _go_on(self) -> None:
+        if self._paused and not self._script.began:
+            self.start()
 
     def _watch(self) -> None:
         while not self._stop.wait(_PERIOD):

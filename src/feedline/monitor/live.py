@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from feedline.errors import one_sentence
 from feedline.job.watch import Watch
+from feedline.process.voice import Voice
 
 if TYPE_CHECKING:
     from feedline.monitor.record import Record
@@ -23,9 +24,10 @@ _SIZES_EVERY = 16
 
 
 class Live:
-    def __init__(self, watch: Watch, say: Callable[[str], None]) -> None:
+    def __init__(self, watch: Watch, voice: Voice) -> None:
         self._watch = watch
-        self._say = say
+        self._say = voice.say
+        self._out = cast(TextIO, voice)
         self._monitor: Any = None
         self._record: Record | None = None
         self._passes: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -40,8 +42,10 @@ class Live:
         try:
             if self._monitor is None:
                 from feedline.monitor.callback import Monitor
+                from feedline.monitor.display import Display
 
                 self._monitor = Monitor()
+                self._monitor._display = Display(None, self._out)
         except Exception as error:
             self._failed(error)
         return self._monitor
@@ -67,7 +71,7 @@ class Live:
             from feedline.monitor.display import Display
             from feedline.monitor.record import Record
 
-            self._record = Record(self._watch.clock, EVERY_S, Display(None))
+            self._record = Record(self._watch.clock, EVERY_S, Display(None, self._out))
         if self._passes.get(loop) != loop.passes:
             self._passes[loop] = loop.passes
             self._record.begin_epoch(now - period)
@@ -91,5 +95,5 @@ class Live:
     def _failed(self, error: Exception) -> None:
         self._watch.fits.live = self._watch.listener = None
         log.info("failed", exc_info=error)
-        text = " ".join(str(error).split())[:200]
-        self._say(f"nothing more is shown live: {type(error).__name__}: {text}")
+        text = f"{type(error).__name__}: {one_sentence(error)}"
+        self._say(f"nothing more is shown live: {text}")

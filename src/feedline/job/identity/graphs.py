@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from feedline.job.identity.code import Teller, Untold
-from feedline.job.identity.values import digest, tensor
+from feedline.job.identity.part import digest
+from feedline.job.identity.values import tensor
 from feedline.job.store.graphs import Unknown, _Body
 
 _PYTHON = ("PyFunc", "EagerPyFunc", "PyFuncStateless")

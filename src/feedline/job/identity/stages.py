@@ -8,28 +8,15 @@ and shape: what is in it may be another in every run.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from feedline.job.identity.code import Teller
-from feedline.job.identity.values import digest
+from feedline.job.identity.part import UNTOLD, Part, digest
 from feedline.job.pipeline import Function, Pipeline, Stage
 
 log = logging.getLogger(__name__)
-
-UNTOLD = "cannot be told"
-"""Told of what cannot be told: it is never the same as anything."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a job: `key` is its place, `name` what a person calls it, `facts` what
-    is told of it, each under a name of its own."""
-
-    key: str
-    name: str
-    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def parts(pipeline: Pipeline) -> Iterator[Part]:

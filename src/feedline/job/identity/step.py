@@ -14,8 +14,8 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from feedline.job.identity.stages import Part, told
-from feedline.job.identity.values import digest
+from feedline.job.identity.part import Part, digest
+from feedline.job.identity.stages import told
 from feedline.job.pipeline import Where
 
 if TYPE_CHECKING:

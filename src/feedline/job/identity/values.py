@@ -25,10 +25,6 @@ OTHER: Any = object()
 """What `plain` answers for a value that is not plain."""
 
 
-def digest(told: Any) -> str:
-    return hashlib.blake2b(repr(told).encode(), digest_size=16).hexdigest()
-
-
 def plain(value: Any, tell: Tell) -> Any:
     """`tell` is asked for what a container holds."""
     kind = type(value)

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from feedline.job.identity.stages import Part
-from feedline.job.identity.values import digest
+from feedline.job.identity.part import Part, digest
 
 _LIBRARIES = ("tensorflow", "keras", "numpy")
 _VARIABLES = (

@@ -75,6 +75,7 @@ class Loop:
         self.warm_at: float | None = None
         self.periods: list[float] = []
         self.inside: list[float] = []
+        self.waits: list[float] = []  # of those periods, for the batch
         self.first_step_seconds = 0.0
         self.first_step_tracing = 0.0
         self.traced_before = 0.0

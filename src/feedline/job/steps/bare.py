@@ -52,12 +52,14 @@ def over(iterable: Any, body: Any) -> Any:
     return iterable
 
 
-def note(tree: ast.Module, path: str) -> int:
+def note(tree: ast.Module, path: str, only: frozenset[int] | None = None) -> int:
     """Give the bare loops of a script their functions; how many there are."""
     trains = _trains(tree)
     made = 0
     for scope in parts.scopes(tree):
         for place in list(parts.loops(scope)):
+            if only is not None and place.loop.lineno not in only:
+                continue
             if isinstance(place.loop, ast.For) and _calls(place.loop, trains):
                 made += _note(scope, place, place.loop, path)
     return made

@@ -33,9 +33,12 @@ _TRAINS = {"apply_gradients", "update_state", "assign", "assign_add", "assign_su
 _OUTSIDE = {"locals", "globals", "vars", "exec", "eval", "dir"}
 
 
-def hoisted(text: bytes, path: str) -> types.CodeType | None:
+def hoisted(
+    text: bytes, path: str, only: frozenset[int] | None = None
+) -> types.CodeType | None:
     """The script with the steps of its loops in functions, and the loops known that
-    are bare; None where it has no such loop. Raises what `compile` raises."""
+    are bare; None where it has no such loop. `only` are the lines of the loops that may
+    be touched. Raises what `compile` raises."""
     if b"GradientTape" not in text:
         return None
     tree = ast.parse(text, path)
@@ -45,9 +48,11 @@ def hoisted(text: bytes, path: str) -> types.CodeType | None:
     made = 0
     for scope in parts.scopes(tree):
         for place in list(parts.loops(scope)):
+            if only is not None and place.loop.lineno not in only:
+                continue
             if any(map(parts.is_tape, place.loop.body)):
                 made += _hoist(scope, place, f"{PREFIX}{len(parts.sources)}")
-    made += bare.note(tree, path)
+    made += bare.note(tree, path, only)
     if not made:
         return None
     ast.fix_missing_locations(tree)

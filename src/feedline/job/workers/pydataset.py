@@ -17,7 +17,7 @@ import random
 import sys
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from feedline.job.pipeline import Stage
 from feedline.job.store.errors import CannotFix
 from feedline.job.workers.pool import LINES, PATIENCE_S, Pool
 from feedline.job.workers.shape import Purity, bound_to_here, purity, tensorflow_in
+from feedline.process import threads
 
 _PEEKED = 2  # Keras looks at so many batches to learn their types
 _NOT_MADE = object()
@@ -162,7 +163,7 @@ class _Ahead:
         self._alone = alone
         self._lock = threading.RLock()
         self._pool: Pool | None = None
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: threads.Pool | None = None
         self._order: Sequence[int] = ()
         self._at = 0
         self._hits = 0
@@ -201,14 +202,14 @@ class _Ahead:
         """What was made ahead, and the processes, may be out of date."""
         with self._lock:
             pool, self._pool = self._pool, None
-            threads, self._threads = self._threads, None
+            waiting, self._threads = self._threads, None
             self._waiting.clear()
             self._sent = self._at
         if pool is not None:
             self.broken = self.broken or pool.broken
             pool.close()
-        if threads is not None:
-            threads.shutdown(wait=False, cancel_futures=True)
+        if waiting is not None:
+            waiting.close()
 
     # ----------------------------------------------------------------- the parts
 
@@ -272,9 +273,7 @@ class _Ahead:
             except CannotFix as error:
                 self._give_up(str(error))
                 return None
-            self._threads = ThreadPoolExecutor(
-                LINES * self._workers, thread_name_prefix="feedline-batches"
-            )
+            self._threads = threads.Pool(LINES * self._workers)
         if self._pool is not None and self._pool.broken:
             self._give_up(self._pool.broken)
         return self._pool if self.broken is None else None
@@ -285,7 +284,7 @@ class _Ahead:
 
     def _end(self, pool: Pool) -> None:
         """The last batch of the epoch is there: the processes are not needed."""
-        threading.Thread(target=self._close, args=(pool,), daemon=True).start()
+        threads.start(self._close, pool)
 
     def _close(self, pool: Pool) -> None:
         with self._lock:

@@ -1,0 +1,21 @@
+"""What a plan for a live job rests on: its pipeline, its step, this machine."""
+
+from __future__ import annotations
+
+from feedline.fixes.binding import Binding
+from feedline.job.identity.part import Part
+from feedline.job.identity.stages import parts
+from feedline.job.identity.world import machine, versions
+from feedline.job.pipeline import Pipeline
+from feedline.measure.machine import cores
+
+
+def bound(pipeline: Pipeline, step: Part | None = None) -> Binding:
+    """To the pipeline, the versions and the machine; to the step where it is given."""
+    about = () if step is None else (step,)
+    return Binding((*parts(pipeline), *about, versions(), machine(cores())))
+
+
+def mark(pipeline: Pipeline) -> str:
+    """`Binding.pipeline` of this pipeline."""
+    return Binding(tuple(parts(pipeline))).pipeline

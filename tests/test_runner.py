@@ -1,0 +1,86 @@
+"""`feedline run` in the script's process: what needs no TensorFlow to be shown."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedline.errors import one_sentence
+from feedline.fixes.fix import Edit
+from feedline.fixes.saved import SavedPlan
+from feedline.messages import Order
+from feedline.process.channel import Channel
+from feedline.rehearsal.rehearse import Rehearsal
+from feedline.runner import Runner
+
+
+class Heard(list):
+    def say(self, text):
+        self.append(text)
+
+
+@pytest.fixture
+def make():
+    channel = Channel.make()
+
+    def make(kind=Runner, target="train.py", **more):
+        voice = Heard()
+        return kind(Order("run", (target,), False, 20.0, **more), channel, voice), voice
+
+    yield make
+    channel.close()
+
+
+def test_all_fits_share_the_time_for_measuring(make):
+    runner, heard = make()
+    assert runner._seconds_left(None) == 20
+    runner.measuring_s = 12.5
+    assert runner._seconds_left(None) == 7.5
+    assert heard == []
+    runner.measuring_s = 17
+    assert runner._seconds_left("train.py:3") == 0
+    assert runner._seconds_left("train.py:4") == 0
+    (told,) = heard
+    assert "the 20 s for measuring are used up" in told
+    assert "train.py:3" in told
+
+
+STEP, OTHER = Edit("compile-step"), Edit("prefetch")
+
+
+@pytest.mark.parametrize(
+    ("plan", "lines"),
+    [
+        (None, False),
+        (SavedPlan("train.py:7", "abcd", (OTHER,)), False),
+        (SavedPlan("train.py:7", "abcd", (STEP,)), {7}),
+        (SavedPlan("train.py:7", "abcd", (OTHER, STEP)), {7}),
+        (SavedPlan("other.py:7", "abcd", (STEP,)), False),
+        (SavedPlan("", "abcd", (STEP,)), False),
+    ],
+)
+def test_only_the_loop_that_a_plan_names_is_rewritten(make, plan, lines):
+    runner, _ = make(target="src/train.py", plan=plan and plan.to_dict())
+    assert runner.hoists() == lines
+    rehearsal, _ = make(Rehearsal)
+    assert rehearsal.hoists() is True
+
+
+def test_a_long_error_of_keras_is_one_sentence():
+    text = (
+        "Unable to automatically build the model. Please build it yourself before\n"
+        "  calling fit/evaluate/predict. A model is 'built' when its variables ..."
+    )
+    assert one_sentence(text) == "Unable to automatically build the model."
+    assert one_sentence("planted\nfault") == "planted fault"
+    assert one_sentence("") == ""
+    assert one_sentence("it takes 0.5 s, e.g. less. So") == "it takes 0.5 s, e.g. less."
+
+
+@given(st.text())
+def test_a_sentence_is_one_line_and_no_word_of_it_is_cut(text):
+    said = one_sentence(text)
+    assert len(said.splitlines()) <= 1
+    words, kept = text.split(), said.removesuffix(" ...").split()
+    assert kept == words[: len(kept)] or len(words[0]) > len(said) / 2
