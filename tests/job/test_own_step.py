@@ -23,6 +23,12 @@ VARIABLES: list[object] = []
 MADE: list[OwnStep] = []
 
 
+@pytest.fixture(autouse=True)
+def nobody_catches(monkeypatch):
+    """Pytest changes the code of tests, so that nobody can tell where it has a `try`."""
+    monkeypatch.setattr("feedline.job.steps.twin.caught", lambda _: False)
+
+
 class Twice(keras.layers.Layer):
     def call(self, x):
         return x + x
@@ -237,9 +243,13 @@ def drop_more(model):
 
 
 @pytest.mark.parametrize(
-    ("change", "layer"), [(freeze, two_units), (drop_more, half_dropped)]
+    ("change", "layer", "what"),
+    [
+        (freeze, two_units, "Dense.trainable"),
+        (drop_more, half_dropped, "Dropout.rate"),
+    ],
 )
-def test_what_the_script_switches_later_is_followed(change, layer):
+def test_what_the_script_switches_later_is_followed(change, layer, what):
     def changed_half_way(step, model):
         for number in range(4):
             if number == 2:
@@ -252,7 +262,7 @@ def test_what_the_script_switches_later_is_followed(change, layer):
     said = []
     own.on, own.tell = True, said.append
     changed_half_way(step, model)
-    assert said == ["the script has changed what it uses"]
+    assert said == [f"the script has changed {what}"]
     for a, b in zip(expected, weights(model), strict=True):
         assert a.tobytes() == b.tobytes()
 
@@ -339,7 +349,7 @@ def gives_a_number(x):
     [
         (prints, "print"),
         (remembers, "HISTORY"),
-        (counts, "global"),
+        (counts, "SCALE"),
         (reads, "numpy"),
         (draws, "random"),
         (looks_it_up, "NUMBERS"),

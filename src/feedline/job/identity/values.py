@@ -15,6 +15,8 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
+from feedline.job.identity.part import digest
+
 _WHOLE = 2**20
 _SAMPLED = 4096
 _MOST_ITEMS = 100_000

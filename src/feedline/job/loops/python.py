@@ -12,7 +12,9 @@ from feedline.job.feeds import Live
 from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
 from feedline.job.loops.base import Loop, Variant
 from feedline.job.pipeline import Where
-from feedline.job.steps import bare
+from feedline.job.steps import bare, inline
+from feedline.job.steps.frames import running
+from feedline.job.steps.inline_step import InlineStep
 from feedline.job.steps.together import Together
 from feedline.job.steps.twin import OwnStep
 
@@ -36,6 +38,8 @@ class PythonLoop(Loop):
         self._begin = self._cpu = self._tracing = 0.0
         self._starts = self._unseen = 0
         self._step: OwnStep | None = None
+        self._bare: bare.Bare | None = None
+        self._direct = False
         self.together: Together | None = None
 
     def own_step(self) -> OwnStep:
@@ -44,17 +48,39 @@ class PythonLoop(Loop):
         if self._step is None:
             if self.strategy is not None:
                 raise CannotRun("a strategy runs the step")
-            if self.step_code is None:
-                raise CannotRun("the step stands in the loop itself, in no function")
-            self._step = OwnStep(self.step_code)
+            self._step = (
+                self._inline_step()
+                if self.step_code is None
+                else OwnStep(self.step_code)
+            )
         return self._step
+
+    def _inline_step(self) -> OwnStep:
+        found, frame = None, running(self.body)
+        if self.where is not None:
+            found = inline.at(self.where.file, self.where.line)
+        if found is None or frame is None:
+            raise CannotRun("the step stands in the loop itself, in no function")
+        made = InlineStep(found, frame)
+        self.step_code = found.aside.code
+        return made
+
+    def reads(self, dataset: Any, iterator: Any) -> None:
+        self._direct = bare.reads_directly(self.body)
+        if self._bare is not None:
+            self._bare.direct = self._direct
+        super().reads(dataset, iterator)
 
     def bare(self) -> bare.Bare | None:
         """Set where nothing but the step stands in the loop's body."""
-        if self.where is None or self.strategy is not None:
+        if self.where is None or self.strategy is not None or not self._direct:
             return None
-        found = bare.at(self.where.file, self.where.line)
-        return found if found is not None and found.direct else None
+        frame = running(self.body)
+        if self._bare is None and frame is not None:
+            self._bare = bare.of(frame, self.where.line)
+            if self._bare is not None:
+                self._bare.direct = True
+        return self._bare
 
     def steps_together(self, number: int) -> Together:
         """So many steps in one launch; raises `CannotRun` where that is not to be

@@ -5,110 +5,156 @@
 
 Between two such steps nothing of the script's runs, and of all that they set only
 what the last one has set is ever read: so several of them may go in one launch
-(`together.py`). The body becomes a function as well, which is made before the
-outermost loop; the loop itself stays as it is, and only tells what it reads. Knows no
-TensorFlow: it is asked before the script has it.
+(`together.py`). The script is left as it is: when the loop asks for a batch its frame is
+at hand, and its body is compiled once more, aside, with what the names of the frame hold.
+Knows no TensorFlow.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from feedline.job.steps import parts
+from feedline.job.steps import definition, parts
+from feedline.job.steps.aside import Aside, compiled_aside
+from feedline.job.steps.frames import running, starts_a_loop, values_in
+from feedline.job.steps.inline import part_of
+from feedline.job.steps.names import Names, Scope, Tables, looked_at
 
-PREFIX = "_feedline_body_"
+_STEP = "\0feedline step"
 
 
 @dataclass(eq=False)
 class Bare:
-    """`arguments` are what the body takes of an element. Once the loop is under way:
-    `body`, and whether it reads a dataset, with nothing in between."""
+    """`arguments` are what the body takes of an element; `changing` are the names that
+    the loop sets, in `around` where it stands at the top of a file. `direct`: it reads
+    a dataset, with nothing in between. `unchanged`: the names that the body took along
+    hold what they held. `with_step` is the body with a step in place of the statements
+    that it was made from."""
 
     arguments: Callable[[Any], tuple[Any, ...]]
     body: Any = None
     direct: bool = False
+    changing: frozenset[str] = frozenset()
+    around: Any = None
+    unchanged: Callable[[], bool] = lambda: True
+    with_step: Callable[[Any], Any] | None = None
 
 
-_loops: dict[tuple[str, int], Bare] = {}
-_names: dict[str, Bare] = {}
+@dataclass(frozen=True)
+class _Loop:
+    """A bare loop in the source."""
+
+    place: parts.Place
+    loop: ast.For
+    part: parts.Part
+    names: Names
+    scope: Scope
+    path: str
+
+    def compiled(self, statements: Sequence[ast.stmt]) -> Aside:
+        given = self.part.reads & parts.stores(self.loop.target)
+        local = self.names.local - self.part.sets
+        return compiled_aside(statements, given, local, self.scope, self.path)
 
 
-def at(path: str, line: int) -> Bare | None:
-    """The bare loop of this line."""
-    return _loops.get((path, line))
+def of(frame: types.FrameType, line: int) -> Bare | None:
+    """The loop of this line, which the frame runs, if it is bare."""
+    found = _in_source(frame.f_code, line)
+    if found is None:
+        return None
+    aside = found.compiled(found.part.statements)
+    values = values_in(frame, aside.captured)
+    if values is None:
+        return None
+    code, around = frame.f_code, frame.f_globals
 
+    def unchanged() -> bool:
+        now = running(code)
+        held = values_in(now, values) if now is not None else None
+        return held is not None and all(held[name] is values[name] for name in values)
 
-def over(iterable: Any, body: Any) -> Any:
-    """What a bare loop reads, as it is."""
-    found = _names[body.__name__]
-    found.body = body
-    known = sys.modules.get("tensorflow")
-    found.direct = known is not None and isinstance(iterable, known.data.Dataset)
-    return iterable
+    def with_step(step: Any) -> Any:
+        other = found.compiled(_stepping(found, step.found.given, step.found.aside))
+        constants = [step if c == _STEP else c for c in other.code.co_consts]
+        led = other.code.replace(co_consts=tuple(constants))
+        return replace(other, code=led).function(around, values)
 
-
-def note(tree: ast.Module, path: str, only: frozenset[int] | None = None) -> int:
-    """Give the bare loops of a script their functions; how many there are."""
-    trains = _trains(tree)
-    made = 0
-    for scope in parts.scopes(tree):
-        for place in list(parts.loops(scope)):
-            if only is not None and place.loop.lineno not in only:
-                continue
-            if isinstance(place.loop, ast.For) and _calls(place.loop, trains):
-                made += _note(scope, place, place.loop, path)
-    return made
-
-
-def _trains(tree: ast.Module) -> set[str]:
-    """The names of functions with a tape in them."""
-    return {
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and any(isinstance(n, ast.stmt) and parts.is_tape(n) for n in ast.walk(node))
-    }
-
-
-def _calls(loop: ast.For, names: set[str]) -> bool:
-    called = [n.func for n in ast.walk(loop) if isinstance(n, ast.Call)]
-    return any(
-        getattr(each, "attr", None) in names or getattr(each, "id", None) in names
-        for each in called
+    return Bare(
+        _arguments(found.loop, aside.parameters),
+        aside.function(around, values),
+        changing=frozenset(parts.stores(found.loop.target) | found.part.sets),
+        around=around if isinstance(found.scope, ast.Module) else None,
+        unchanged=unchanged,
+        with_step=with_step,
     )
 
 
-def _note(scope: parts.Scope, place: parts.Place, loop: ast.For, path: str) -> bool:
+def reads_directly(code: types.CodeType | None) -> bool:
+    """Asked while an iterator is being made: is it a `for` of this code that asks for
+    it, with nothing in between?"""
+    frame = running(code)
+    return frame is not None and starts_a_loop(frame)
+
+
+def _in_source(code: types.CodeType, line: int) -> _Loop | None:
+    file = definition.file_of(code)
+    scope = file.scope_of(code) if file is not None else None
+    if file is None or not isinstance(scope, ast.Module | ast.FunctionDef):
+        return None
+    names = Tables(file.text, code.co_filename).names(scope)
+    places = [p for p in parts.loops(scope) if line in parts.header(p.loop)]
+    if len(places) != 1 or names is None or looked_at(file.tree):
+        return None
+    loop = places[0].loop
+    if not isinstance(loop, ast.For) or not _trains(loop, file.tree):
+        return None
     part = _whole(loop)
-    if part is None or parts.declared(scope) & (part.sets | parts.stores(loop.target)):
+    found = part and _Loop(places[0], loop, part, names, scope, code.co_filename)
+    return found if found and _may_go_together(found) else None
+
+
+def _may_go_together(found: _Loop) -> bool:
+    """Does nobody but the body itself see what a round in the middle sets?"""
+    part, names = found.part, found.names
+    given = parts.stores(found.loop.target)
+    if (part.sets | given) & names.shared or part.sets & given:
+        return False
+    if not isinstance(found.scope, ast.Module) and not part.sets | given <= names.own:
         return False
     # What a round sets only sometimes, an earlier one may have left for others.
-    if not part.sure >= part.sets & parts.loads(scope, apart_from=part.statements):
+    used = parts.loads(found.scope, apart_from=part.statements)
+    if not part.sure >= part.sets & used:
         return False
-    given = parts.stores(loop.target)
-    changing = set().union(*map(parts.stores, place.inside))
-    parameters = sorted(part.reads & given)
-    if part.reads & (changing - given) or part.sets & given:
-        return False
-    name = f"{PREFIX}{len(parts.sources)}"
-    function = parts.function_of(name, parameters, copy.deepcopy(loop.body))
-    place.put_before(function)
-    parts.sources[name] = function
-    _names[name] = _loops[path, loop.lineno] = Bare(_arguments(loop, parameters))
-    loop.iter = _told(loop.iter, name)
-    return True
+    changing = found.place.changing - given
+    return not part.reads & (changing | names.set_elsewhere)
+
+
+def _trains(loop: ast.For, tree: ast.Module) -> bool:
+    """Is there a tape in it, or in a function of the file that it calls?"""
+    if any(map(parts.is_tape, ast.walk(loop))):
+        return True
+    trained = {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and any(map(parts.is_tape, ast.walk(node)))
+    }
+    called = [n.func for n in ast.walk(loop) if isinstance(n, ast.Call)]
+    return any(
+        getattr(each, "attr", None) in trained or getattr(each, "id", None) in trained
+        for each in called
+    )
 
 
 def _whole(loop: ast.For) -> parts.Part | None:
     """Its body, if it only computes and no round needs what another has set."""
     if loop.orelse or not _only_names(loop.target):
         return None
-    part: parts.Part | None = parts.Part([])
+    part: parts.Part | None = parts.Part()
     for statement in loop.body:
         if part is None or not parts.only_computes(statement):
             return None
@@ -122,33 +168,42 @@ def _only_names(target: ast.expr) -> bool:
     return isinstance(target, ast.Name)
 
 
+def _stepping(found: _Loop, given: Sequence[str], step: Aside) -> list[ast.stmt]:
+    """The body with a call in place of the statements of the step."""
+    part = part_of(found.scope, found.place, found.names)
+    assert part is not None
+    arguments: list[ast.expr] = [
+        ast.Name(id=name, ctx=ast.Load()) for name in step.parameters
+    ]
+    names: list[ast.expr] = [ast.Name(id=name, ctx=ast.Store()) for name in given]
+    call = ast.Call(func=ast.Constant(value=_STEP), args=arguments, keywords=[])
+    made: ast.stmt = ast.Expr(value=call)
+    if names:
+        made = ast.Assign(targets=[ast.Tuple(elts=names, ctx=ast.Store())], value=call)
+    ast.fix_missing_locations(ast.copy_location(made, part.statements[0]))
+    body = found.loop.body
+    start = next(i for i, each in enumerate(body) if each is part.statements[0])
+    return [*body[:start], made, *body[start + len(part.statements) :]]
+
+
 def _arguments(
-    loop: ast.For, parameters: list[str]
+    loop: ast.For, parameters: Sequence[str]
 ) -> Callable[[Any], tuple[Any, ...]]:
+    """Takes an element apart as the loop does."""
     unpack = ast.Assign(
         targets=[copy.deepcopy(loop.target)],
         value=ast.Name(id="element", ctx=ast.Load()),
     )
-    ast.copy_location(unpack, loop)
-    result = ast.Return(value=parts.names_tuple(parameters, ast.Load()))
-    function = parts.function_of("arguments", ["element"], [unpack, result])
+    result = ast.Return(
+        value=ast.Tuple(
+            elts=[ast.Name(id=n, ctx=ast.Load()) for n in parameters], ctx=ast.Load()
+        )
+    )
     made: dict[str, Any] = {}
-    module = ast.fix_missing_locations(ast.Module([function], []))
-    exec(compile(module, __file__, "exec"), made)
+    module = ast.parse("def arguments(element): pass")
+    function = module.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body = [unpack, result]
+    exec(compile(ast.fix_missing_locations(module), __file__, "exec"), made)
     arguments: Callable[[Any], tuple[Any, ...]] = made["arguments"]
     return arguments
-
-
-def _told(iterable: ast.expr, name: str) -> ast.expr:
-    """`over(iterable, name)`, whatever names the script has."""
-    module = ast.parse(
-        f"__import__({__name__!r}, None, None, ['over']).over(0, {name})"
-    )
-    statement = module.body[0]
-    assert isinstance(statement, ast.Expr)
-    call = statement.value
-    assert isinstance(call, ast.Call)
-    for node in ast.walk(call):
-        ast.copy_location(node, iterable)
-    call.args[0] = iterable
-    return call

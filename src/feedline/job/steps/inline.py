@@ -1,62 +1,125 @@
-"""A training step that stands in a loop itself, in no function: made into one.
+"""A training step that stands in a loop itself, in no function.
 
-Only a function can run as a graph. So before the script is run, the part of a loop's
-body from its `with tf.GradientTape()` to the last statement that only computes
-becomes a function of its own, made before the outermost loop, and is called in its
-place:
+Only a function can run as a graph. So the part of a loop's body from its
+`with tf.GradientTape()` to the last statement that only computes is compiled once
+more, aside, as a function that the script knows nothing of; and where the part stands,
+a switch is put in front of it:
 
-    for x, y in dataset:                 def step(x, y):
-        with tf.GradientTape() as t:         with tf.GradientTape() as t:
-            loss = ...                           loss = ...
-        ...                         ->       ...
-        print(float(loss))                   return (loss,)
-                                         for x, y in dataset:
-                                             (loss,) = step(x, y)
+    for x, y in dataset:                 for x, y in dataset:
+        with tf.GradientTape() as t:         if not (ON() and TAKE()):
+            loss = ...                           with tf.GradientTape() as t:
+        ...                         ->               loss = ...
+        print(float(loss))                       ...
+                                             else:
+                                                 loss, = GIVE()
                                              print(float(loss))
 
-Run by Python that is the same program: what the part reads and the loop changes are
-parameters, what it sets and anything else reads is returned. Where that cannot be
-said, nothing is done. The lines keep their numbers.
+The three are constants of the code, no names. While the switch is off, `ON` is all that
+is called (the length of an empty list), and the script's own statements run in their own
+frame with their own lines: nothing can be told from the script as it was but its
+bytecode. While it is on, `TAKE` reads what the part needs from the frame and has it
+computed (`inline_step.py`); if it declines, the statements run as they stand.
+
+The part is chosen so that both ways leave the same: nothing but the part itself sees the
+names that it sets before it is over, no name is set by chance, and nothing in the file
+looks at names or frames. Where that cannot be said, nothing is done. Functions without
+such a loop compile to the very same code; that is checked.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib.util
+import logging
 import types
+import warnings
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
 
 from feedline.job.source import is_library
-from feedline.job.steps import bare, parts
+from feedline.job.steps import parts
+from feedline.job.steps.aside import Aside, compiled_aside
+from feedline.job.steps.frames import values_in
+from feedline.job.steps.names import Names, Scope, Tables, looked_at
+from feedline.job.steps.switch import Switch, with_constants
 
-PREFIX = "_feedline_step_"
+log = logging.getLogger(__name__)
+
 _TRAINS = {"apply_gradients", "update_state", "assign", "assign_add", "assign_sub"}
-# They see or change names behind our back.
-_OUTSIDE = {"locals", "globals", "vars", "exec", "eval", "dir"}
+
+
+@dataclass(frozen=True, eq=False)
+class Inline:
+    """A step in a loop. `lines` may stand for the loop where it starts to read;
+    `given` are the names that the script has from it, `left` those that stay behind as
+    well where everybody can see them, at the top of a file."""
+
+    path: str
+    lines: frozenset[int]
+    aside: Aside
+    given: tuple[str, ...]
+    left: tuple[str, ...]
+    tapes: frozenset[str]
+    switch: Switch
+
+    def captured(self, frame: types.FrameType) -> dict[str, Any]:
+        """What the step takes along of the frame; raises LookupError where a name
+        is not set yet."""
+        values = values_in(frame, self.aside.captured)
+        if values is None:
+            raise LookupError(f"{', '.join(self.aside.captured)}: not all are set")
+        return values
+
+    def arguments(
+        self, frame: types.FrameType, captured: Mapping[str, Any]
+    ) -> tuple[Any, ...] | None:
+        """What this round gives it; None where a name is not set, or one that it has
+        captured holds something else by now."""
+        parameters = self.aside.parameters
+        values = values_in(frame, (*parameters, *captured))
+        if values is None:
+            return None
+        if any(values[name] is not held for name, held in captured.items()):
+            return None
+        return tuple(values[name] for name in parameters)
+
+    def leave(
+        self, frame: types.FrameType, values: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        """Give the script what the step would have left."""
+        given = tuple(values[name] for name in self.given)
+        for name in self.left:
+            if name in values:
+                frame.f_globals[name] = values[name]
+        return given
+
+
+_steps: list[Inline] = []
+
+
+def at(path: str, line: int) -> Inline | None:
+    """The step in the loop of this line, if it is one."""
+    found = [each for each in _steps if each.path == path and line in each.lines]
+    return found[0] if len(found) == 1 else None
 
 
 def hoisted(
-    text: bytes, path: str, only: frozenset[int] | None = None
+    text: bytes, path: str, only: Set[int] | None = None
 ) -> types.CodeType | None:
-    """The script with the steps of its loops in functions, and the loops known that
-    are bare; None where it has no such loop. `only` are the lines of the loops that may
-    be touched. Raises what `compile` raises."""
-    if b"GradientTape" not in text:
+    """The script with a switch at the steps of its loops; None where there is none to
+    put. `only` are the lines of the loops that it is wanted for. Raises what `compile`
+    raises."""
+    if b"GradientTape" not in text or (only is not None and not only):
         return None
-    tree = ast.parse(text, path)
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if names & _OUTSIDE:
-        return None
-    made = 0
-    for scope in parts.scopes(tree):
-        for place in list(parts.loops(scope)):
-            if only is not None and place.loop.lineno not in only:
-                continue
-            if any(map(parts.is_tape, place.loop.body)):
-                made += _hoist(scope, place, f"{PREFIX}{len(parts.sources)}")
-    made += bare.note(tree, path, only)
-    if not made:
-        return None
-    ast.fix_missing_locations(tree)
-    return compile(tree, path, "exec", dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = compile(text, path, "exec", dont_inherit=True)
+        try:
+            return _rewritten(text, path, plain, only)
+        except Exception:  # the script as it is will do
+            log.info("the loops of %s are left as they are", path, exc_info=True)
+            return None
 
 
 def caller_of(
@@ -73,41 +136,119 @@ def caller_of(
     return found if frame is not None else None
 
 
-def _hoist(scope: parts.Scope, place: parts.Place, name: str) -> bool:
+def _rewritten(
+    text: bytes, path: str, plain: types.CodeType, only: Set[int] | None
+) -> types.CodeType | None:
+    tree = ast.parse(text, path)
+    if looked_at(tree):
+        return None
+    tables = Tables(importlib.util.decode_source(text), path)
+    made: list[Inline] = []
+    taken: set[int] = set()  # there is no part in a part
+    for scope in parts.scopes(tree):
+        for place in list(parts.loops(scope)):
+            lines = frozenset(_lines(tree, place.loop))
+            names = tables.names(scope)
+            if names is None or id(place.loop) in taken:
+                continue
+            if only is not None and lines.isdisjoint(only):
+                continue
+            part = part_of(scope, place, names)
+            if part is not None:
+                taken |= {id(n) for s in part.statements for n in ast.walk(s)}
+                made.append(_led_out(scope, place, part, names, path, lines))
+    if not made:
+        return None
+    code = compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+    constants = {k: v for each in made for k, v in each.switch.constants.items()}
+    code = with_constants(plain, code, constants)
+    _steps[:] = [each for each in _steps if each.path != path] + made
+    return code
+
+
+def _lines(tree: ast.Module, loop: ast.For | ast.While) -> Iterator[int]:
+    """Of the loop itself; and where it calls `next(batches)`, of `batches = iter(...)`
+    wherever that stands."""
+    yield from parts.header(loop)
+    asked = {
+        node.args[0].id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "next"
+        and node.args
+        and isinstance(node.args[0], ast.Name)
+    }
+    for node in ast.walk(tree) if asked else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = getattr(node.value.func, "id", "") == "iter"
+            if made and asked & set().union(*map(parts.stores, node.targets)):
+                yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def part_of(scope: Scope, place: parts.Place, names: Names) -> parts.Part | None:
+    """The step in this loop, if it is the same whether it runs where it stands or
+    elsewhere."""
     body = place.loop.body
-    start = next(i for i, statement in enumerate(body) if parts.is_tape(statement))
-    part = _longest(body[start:])
-    if part is None or parts.declared(scope) & part.sets:
-        return False
-    used = parts.loads(scope, apart_from=part.statements)
-    given_back = sorted(part.sets & used)
-    if not part.sure.issuperset(given_back):
-        return False
-    changing = set().union(*map(parts.stores, place.inside)) - part.sets
-    parameters = sorted(part.reads & (changing | part.sets))
-    result = ast.Return(value=parts.names_tuple(given_back, ast.Load()))
-    function = parts.function_of(name, parameters, [*part.statements, result])
-    call = ast.Call(
-        func=ast.Name(id=name, ctx=ast.Load()),
-        args=[ast.Name(id=each, ctx=ast.Load()) for each in parameters],
-        keywords=[],
+    start = next((i for i, each in enumerate(body) if parts.is_tape(each)), None)
+    part = _longest(body[start:]) if start is not None else None
+    if part is None or part.sets & names.shared:
+        return None
+    at_top = isinstance(scope, ast.Module)
+    if not at_top and not part.sets <= names.own:
+        return None
+    if at_top and any(
+        isinstance(node, ast.AnnAssign) for s in part.statements for node in ast.walk(s)
+    ):
+        return None  # the module notes the annotation
+    used = part.sets & parts.loads(scope, apart_from=part.statements)
+    if not used <= part.sure or used & part.tapes:
+        return None
+    if part.reads & (names.local | place.changing) & names.set_elsewhere:
+        return None
+    return part
+
+
+def _led_out(
+    scope: Scope,
+    place: parts.Place,
+    part: parts.Part,
+    names: Names,
+    path: str,
+    lines: frozenset[int],
+) -> Inline:
+    """Put the switch in front of the part."""
+    at_top = isinstance(scope, ast.Module)
+    changing = part.reads & place.changing
+    aside = compiled_aside(
+        part.statements,
+        changing if at_top else changing & names.local,
+        names.local - part.sets,
+        scope,
+        path,
+        returns=True,
     )
-    instead: ast.stmt = ast.Expr(value=call)
-    if given_back:
-        instead = ast.Assign(
-            targets=[parts.names_tuple(given_back, ast.Store())], value=call
-        )
-    ast.fix_missing_locations(ast.copy_location(instead, part.statements[0]))
-    body[start : start + len(part.statements)] = [instead]
-    place.put_before(function)
-    parts.sources[name] = function
-    return True
+    given = part.sets & parts.loads(scope, apart_from=part.statements)
+    switch = Switch()
+    body = place.loop.body
+    start = next(i for i, each in enumerate(body) if each is part.statements[0])
+    body[start : start + len(part.statements)] = [
+        switch.before(part.statements, sorted(given))
+    ]
+    return Inline(
+        path,
+        lines,
+        aside,
+        tuple(sorted(given)),
+        tuple(sorted(part.sets - given)) if at_top else (),
+        part.tapes,
+        switch,
+    )
 
 
 def _longest(body: list[ast.stmt]) -> parts.Part | None:
     """As many statements as may go together, up to the last that trains, if
     gradients are taken in them."""
-    part, found = parts.Part([]), None
+    part, found = parts.Part(), None
     gradients: set[str] = set()  # names that hold them
     for statement in body:
         grown = (

@@ -1,55 +1,51 @@
 """The loops of a script, and what statements in their bodies read and set: judged by
-the source alone."""
+the source alone. What is not known to be harmless ends a part."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from feedline.job.changing import CHANGING
+from feedline.job.steps.names import Scope, bound
 
 _PLAIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.If)
 _LEAVES = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Await)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+# A generator remembers names for later; `:=` sets them in the middle of things.
+_LATER = (ast.GeneratorExp, ast.NamedExpr)
 _MAKES_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-# They want a value at once.
-_HOST = {"print", "float", "int", "open", "input"}
-
-Scope: TypeAlias = ast.Module | ast.FunctionDef
-
-sources: dict[str, ast.FunctionDef] = {}
-"""The functions that are made of parts of a script, by name: no file has them."""
+# They want a value at once, or the class that they stand in.
+_HOST = {"print", "float", "int", "open", "input", "super", "__class__"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Place:
-    """A loop: `inside` are the loops around it, itself the last; `outermost` is the
-    first of them, a statement of `block`."""
+    """A loop: `inside` are the loops around it, itself the last."""
 
-    inside: list[ast.For | ast.While]
-    block: list[ast.stmt]
-    outermost: ast.stmt
+    inside: tuple[ast.For | ast.While, ...]
 
     @property
     def loop(self) -> ast.For | ast.While:
         return self.inside[-1]
 
-    def put_before(self, statement: ast.stmt) -> None:
-        """Before all of its loops."""
-        at = next(i for i, each in enumerate(self.block) if each is self.outermost)
-        self.block.insert(at, statement)
+    @property
+    def changing(self) -> set[str]:
+        """What its rounds, and those of the loops around it, may set."""
+        return set().union(*map(bound, self.inside))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Part:
-    """Statements of a loop's body, and what they read and set."""
+    """Statements of a loop's body, and what they read and set; `sure` is set in any
+    case, `tapes` are gradient tapes."""
 
-    statements: list[ast.stmt]
-    reads: set[str] = field(default_factory=set)
-    sets: set[str] = field(default_factory=set)
-    sure: set[str] = field(default_factory=set)
+    statements: tuple[ast.stmt, ...] = ()
+    reads: frozenset[str] = frozenset()
+    sets: frozenset[str] = frozenset()
+    sure: frozenset[str] = frozenset()
+    tapes: frozenset[str] = frozenset()
 
 
 def scopes(tree: ast.Module) -> list[Scope]:
@@ -61,22 +57,19 @@ def loops(scope: Scope) -> Iterator[Place]:
     """The loops of this scope, outer ones first."""
 
     def within(
-        block: list[ast.stmt],
-        around: list[ast.For | ast.While],
-        outer: tuple[list[ast.stmt], ast.stmt] | None,
+        block: list[ast.stmt], around: tuple[ast.For | ast.While, ...]
     ) -> Iterator[Place]:
         for statement in block:
             if isinstance(statement, _MAKES_NAMES):
                 continue
-            inside, first = around, outer
+            inside = around
             if isinstance(statement, ast.For | ast.While):
-                inside = [*around, statement]
-                first = outer or (block, statement)
-                yield Place(inside, *first)
+                inside = (*around, statement)
+                yield Place(inside)
             for nested in _blocks(statement):
-                yield from within(nested, inside, first)
+                yield from within(nested, inside)
 
-    yield from within(scope.body, [], None)
+    yield from within(scope.body, ())
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -84,14 +77,25 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         block = getattr(statement, name, None)
         if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
             yield block
-    for handler in getattr(statement, "handlers", ()):
+    for handler in (*getattr(statement, "handlers", ()), *_cases(statement)):
         yield handler.body
 
 
-def is_tape(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.With) and any(
+def _cases(statement: ast.stmt) -> Sequence[ast.match_case]:
+    return statement.cases if isinstance(statement, ast.Match) else ()
+
+
+def header(loop: ast.For | ast.While) -> range:
+    """The lines that may stand for the loop where it starts to read."""
+    head = loop.iter if isinstance(loop, ast.For) else loop.test
+    return range(loop.lineno, (head.end_lineno or head.lineno) + 1)
+
+
+def is_tape(statement: ast.AST) -> bool:
+    """Does it do nothing but open gradient tapes?"""
+    return isinstance(statement, ast.With) and all(
         isinstance(item.context_expr, ast.Call)
-        and ast.unparse(item.context_expr.func).endswith("GradientTape")
+        and ast.unparse(item.context_expr.func).split(".")[-1] == "GradientTape"
         for item in statement.items
     )
 
@@ -100,94 +104,116 @@ def only_computes(statement: ast.stmt) -> bool:
     for node in ast.walk(statement):
         if isinstance(node, ast.stmt) and not isinstance(node, _PLAIN):
             return False
-        if isinstance(node, (*_LEAVES, *_MAKES_NAMES)):
+        if isinstance(node, (*_LEAVES, *_MAKES_NAMES, *_LATER)):
             return False
-        if isinstance(node, ast.Name) and node.id in _HOST:
+        if isinstance(node, ast.comprehension) and node.is_async:
+            return False
+        if isinstance(node, ast.Name) and (node.id in _HOST or _is_private(node.id)):
+            return False
+        if isinstance(node, ast.keyword) and _is_private(node.arg or ""):
             return False
         if isinstance(node, ast.Attribute):
             if node.attr == "numpy" or not isinstance(node.ctx, ast.Load):
                 return False
-            if node.attr in CHANGING - {"add"}:
+            if node.attr in CHANGING - {"add"} or _is_private(node.attr):
                 return False
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             return False
     return True
 
 
+def _is_private(name: str) -> bool:
+    """A class puts its name into such names, and dunder names are Python's."""
+    return name.startswith("__")
+
+
 def with_one_more(part: Part, statement: ast.stmt) -> Part | None:
     """One more statement; None where it reads what a round before may have set."""
-    flow = _Flow(set(part.reads))
+    flow = _Flow(set(part.reads), set(part.tapes))
     sure = set(part.sure)
     flow.see(statement, sure)
     sets = part.sets | stores(statement)
-    if flow.lost or flow.reads & sets:
+    if flow.reads & sets:
         return None
-    return Part([*part.statements, statement], flow.reads, sets, sure)
+    return Part(
+        (*part.statements, statement),
+        frozenset(flow.reads),
+        sets,
+        frozenset(sure),
+        frozenset(flow.tapes),
+    )
 
 
+@dataclass
 class _Flow:
     """Which names are read before they are set, in the order in which Python does
-    it. `bound` are those that are set for certain, and grows."""
+    it. `known` are those that are set for certain, and grows."""
 
-    def __init__(self, reads: set[str]) -> None:
-        self.reads = reads
-        self.lost = False
+    reads: set[str] = field(default_factory=set)
+    tapes: set[str] = field(default_factory=set)
 
-    def see(self, node: ast.AST, bound: set[str]) -> None:
+    def see(self, node: ast.AST, known: set[str]) -> None:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            self._all([node.value], bound)
-            bound |= set().union(*map(stores, targets))
+            self._all([node.value], known)
+            if node.value is not None:
+                known |= set().union(*map(stores, targets))
         elif isinstance(node, ast.AugAssign):
-            self._read(getattr(node.target, "id", ""), bound)
-            self.see(node.value, bound)
+            self._read(getattr(node.target, "id", ""), known)
+            self.see(node.value, known)
         elif isinstance(node, ast.With):
-            for item in node.items:
-                self.see(item.context_expr, bound)
-                if item.optional_vars is not None:
-                    bound |= stores(item.optional_vars)
-            self._all(node.body, bound)
+            self._with(node, known)
         elif isinstance(node, ast.For):  # perhaps never
-            self.see(node.iter, bound)
-            self._all([*node.body, *node.orelse], bound | stores(node.target))
+            self.see(node.iter, known)
+            self._all(node.body, known | stores(node.target))
+            self._all(node.orelse, set(known))
         elif isinstance(node, ast.If):
-            self.see(node.test, bound)
-            self._all(node.body, set(bound))
-            self._all(node.orelse, set(bound))
+            self.see(node.test, known)
+            self._all(node.body, set(known))
+            self._all(node.orelse, set(known))
         elif isinstance(node, _COMPREHENSIONS):
-            own = set().union(*(stores(each.target) for each in node.generators))
-            self._all(ast.iter_child_nodes(node), bound | own)
-        elif isinstance(node, ast.NamedExpr):
-            self.lost = True
+            self._comprehension(node, known)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            self._read(node.id, bound)
+            self._read(node.id, known)
         else:
-            self._all(ast.iter_child_nodes(node), bound)
+            self._all(ast.iter_child_nodes(node), known)
 
-    def _all(self, nodes: Iterable[ast.AST | None], bound: set[str]) -> None:
+    def _with(self, node: ast.With, known: set[str]) -> None:
+        """A tape lets errors through. Another one may swallow them, and then what was
+        to be set in it is not."""
+        inside = known if is_tape(node) else set(known)
+        for item in node.items:
+            self.see(item.context_expr, inside)
+            if item.optional_vars is not None:
+                inside |= stores(item.optional_vars)
+                if is_tape(node):
+                    self.tapes |= stores(item.optional_vars)
+        self._all(node.body, inside)
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp, known: set[str]
+    ) -> None:
+        """Its first iterable is read outside of it."""
+        own = set().union(*(stores(each.target) for each in node.generators))
+        first, inside = node.generators[0].iter, known | own
+        self.see(first, known)
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                self._read(child.id, inside)
+
+    def _all(self, nodes: Iterable[ast.AST | None], known: set[str]) -> None:
         for node in nodes:
             if node is not None:
-                self.see(node, bound)
+                self.see(node, known)
 
-    def _read(self, name: str, bound: set[str]) -> None:
-        if name not in bound:
+    def _read(self, name: str, known: set[str]) -> None:
+        if name not in known:
             self.reads.add(name)
 
 
 def stores(node: ast.AST) -> set[str]:
-    """The names that this sets; those of comprehensions are their own."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(
-            one, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-        ):
-            continue
-        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
-            found.add(one.id)
-        waiting += ast.iter_child_nodes(one)
-    return found
+    """The names that a plain statement or a target sets."""
+    return bound(node)
 
 
 def loads(scope: ast.AST, apart_from: Sequence[ast.stmt] = ()) -> set[str]:
@@ -208,36 +234,3 @@ def loads(scope: ast.AST, apart_from: Sequence[ast.stmt] = ()) -> set[str]:
             found |= {*one.names}
         waiting += ast.iter_child_nodes(one)
     return found
-
-
-def declared(scope: Scope) -> set[str]:
-    """Names that belong to another scope."""
-    return {
-        name
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Global | ast.Nonlocal)
-        for name in node.names
-    }
-
-
-def names_tuple(names: Sequence[str], context: ast.expr_context) -> ast.Tuple:
-    return ast.Tuple(elts=[ast.Name(id=n, ctx=context) for n in names], ctx=context)
-
-
-def function_of(
-    name: str, parameters: Sequence[str], body: Sequence[ast.stmt]
-) -> ast.FunctionDef:
-    """Where its first statement stands."""
-    function = ast.FunctionDef(
-        name=name,
-        args=ast.arguments(
-            posonlyargs=[],
-            args=[ast.arg(arg=each) for each in parameters],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=[],
-        ),
-        body=[*body],
-        decorator_list=[],
-    )
-    return ast.fix_missing_locations(ast.copy_location(function, body[0]))

@@ -1,77 +1,52 @@
-"""May a function of the user's run as a graph? Judged by its source.
+"""May a function of the user's run as a graph, and keeps it nothing but variables?
+Judged by its source.
 
 A graph keeps what Python did while it was traced: what is printed would be heard
 once, and a number that the script changes later would stay as it was. So every
 statement and every name in the function, and in the user's functions and layers that
-it uses, must be of a kind that means the same in a graph; anything else is a reason to
-leave it alone. What a name holds is noted (`Held`): once the script has put something
-else there, the graph is no longer the same.
+it uses (`body.py`), must be of a kind that is known to mean the same in a graph and to
+keep nothing in Python (`library.py`); anything else is a reason to leave it alone. What
+a name holds is noted (`held.py`).
+
+Which of the user's methods run? Those that a library may call, because they stand for
+one of its own, and those whose names stand anywhere in what runs.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
+import functools
 import inspect
 import logging
-import math
 import types
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.changing import CHANGING
-from feedline.job.datasets.functions import closure
 from feedline.job.loop import CannotRun
 from feedline.job.source import is_library
-from feedline.job.steps.parts import sources
-from feedline.job.workers.own import own_names, source_of
+from feedline.job.steps import library
+from feedline.job.steps.held import Held, contents
+from feedline.job.steps.library import keeps_only_variables
 
 log = logging.getLogger(__name__)
 
-_STATEMENTS = (
-    *(ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.Return),
-    *(ast.If, ast.For, ast.Pass, ast.Break, ast.Continue, ast.FunctionDef),
-)
-_BUILTINS = {
-    *("zip", "len", "range", "enumerate", "list", "tuple", "dict", "set", "sum"),
-    *("min", "max", "abs", "isinstance", "reversed", "sorted", "any", "all", "map"),
-    *("float", "int", "bool", "str", "super", "round", "True", "False", "None"),
-}
-# Of TensorFlow, but Python's business or not the same in a graph.
-_EAGER_ONLY = {
-    *("py_function", "numpy_function", "executing_eagerly", "run_functions_eagerly"),
-    *("init_scope", "summary", "config", "profiler", "set_seed"),
-}
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_MADE_ONCE = ("__init__", "__new__", "build", "get_config", "from_config")
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range)
 _ROOTS = ("tensorflow", "keras", "tf_keras")
 _KERAS_SETS = ("stop_training", "steps_per_execution")
+# Methods of models and layers that no training step runs.
+_NOT_IN_STEPS = {
+    *("__init__", "__new__", "__init_subclass__", "__repr__", "__str__", "__del__"),
+    *("__reduce__", "__getstate__", "__setstate__", "__deepcopy__", "build", "compile"),
+    *("get_config", "from_config", "get_build_config", "build_from_config"),
+    *("get_compile_config", "compile_from_config", "test_step", "predict_step"),
+    *("make_test_function", "make_predict_function", "fit", "evaluate", "predict"),
+    *("test_on_batch", "predict_on_batch", "train_on_batch", "summary", "save"),
+    *("save_weights", "load_weights", "save_own_variables", "load_own_variables"),
+    *("save_assets", "load_assets", "export", "count_params"),
+}
 
 instead_of: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """Functions of the user's that were led elsewhere, and what they were."""
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """A value that the function finds somewhere: in a module, a closure, an
-    object. `there` is what has it, `name` under which name; `Held` itself stands for
-    no value."""
-
-    there: Any
-    name: Any
-    value: Any
-
-    def is_same(self) -> bool:
-        there = self.there
-        if isinstance(there, types.CellType):
-            return there.cell_contents is self.value
-        if isinstance(there, list):
-            return len(there) == len(self.value) and all(
-                one is other for one, other in zip(there, self.value, strict=True)
-            )
-        return there.get(self.name, Held) is self.value
 
 
 def held_by(
@@ -80,285 +55,284 @@ def held_by(
     """What the function depends on besides the values of its arguments; raises
     `CannotRun` with the reason where it may mean something else as a graph. `me` is
     the object whose method it is, `given` are objects among its arguments."""
-    look = _Look()
+    look = Look(graph=True)
     look.function(function, me)
     for each in given:
         look.object(each)
+    look.finish()
     return tuple(look.held.values())
 
 
 def held_in_model(model: Any) -> tuple[Held, ...]:
-    """The same for all that a compiled Keras model does in a step of `fit`."""
-    import tensorflow as tf
-
-    look = _Look()
-    for part in (model, model.optimizer, *model.metrics):
-        look.object(part)
-    for loss in tf.nest.flatten(model.loss):
-        look.value(loss, "a loss")
+    """The same for all that a compiled Keras model does in a step of `fit`: none of it
+    keeps anything but variables, prints, or draws in Python."""
     own = vars(model)
     return tuple(
         held
-        for held in look.held.values()
+        for held in _look_at(model).held.values()
         if held.there is not own or held.name not in _KERAS_SETS
     )
 
 
+def reached_by(model: Any) -> list[Any]:
+    """All variables that the user's code in a step of `fit` can come by, whoever made
+    them; raises `CannotRun` where that cannot be told."""
+    look = _look_at(model)
+    if look.draws_from_keras:
+        seed = library.seed_of_keras()
+        if seed is None:
+            raise CannotRun("it draws from the seed of Keras, which is not made yet")
+        look.object(seed)
+    return list(look.variables.values())
+
+
 def keeps_state(model: Any) -> bool:
     """May an eager step of `fit` keep or print something that nobody could put back?"""
+    from feedline.job.snapshot import variables_of
+
     try:
-        held_in_model(model)
+        known = {id(each) for each in variables_of(model)}
+        stray = [each for each in reached_by(model) if id(each) not in known]
     except CannotRun as reason:
         log.info("a step may keep state: %s", reason)
         return True
-    return False
+    if stray:
+        log.info("a step may change variables that are not its model's: %s", stray)
+    return bool(stray)
+
+
+def _look_at(model: Any) -> Look:
+    """Nothing of the user's is run: his `metrics` may do anything."""
+    look = Look(graph=False)
+    look.object(model)
+    own = vars(model)
+    for name in ("optimizer", "_optimizer", "_compile_metrics", "_loss_tracker"):
+        if own.get(name) is not None:
+            look.value(own[name], f"{type(model).__name__}.{name.lstrip('_')}")
+    for metric in own.get("_metrics", ()):
+        look.object(metric)
+    look.content(own.get("loss"), "a loss")
+    look.content(own.get("_compile_loss"), "a loss")
+    look.finish()
+    return look
 
 
 class _Unknown:
     """A value that only running the step would tell."""
 
 
-_UNKNOWN = _Unknown()
+UNKNOWN = _Unknown()
+JUDGED = _Unknown()
+"""A function of the user's, or what his property gives: its source was read."""
 
 
-class _Look:
-    def __init__(self) -> None:
+class Look:
+    """Goes through functions and objects. `graph`: they are to run as a graph, where
+    Python ran them before."""
+
+    def __init__(self, *, graph: bool) -> None:
+        self.graph = graph
         self.held: dict[tuple[int, Any], Held] = {}
-        self._done: set[tuple[int, int]] = set()
+        self.variables: dict[int, Any] = {}
+        self.draws_from_keras = False
+        self._done: dict[tuple[int, int], Any] = {}  # held on to: an `id` stays taken
+        self._named: set[str] = set()
+        self._methods: dict[str, list[tuple[Any, Any]]] = {}
+        self._called: dict[str, str] = {}
 
-    def hold(self, there: Any, name: Any, value: Any) -> None:
-        self.held[id(there), name] = Held(there, name, value)
+    def hold(self, there: Any, name: Any, value: Any, said: str) -> None:
+        key = (id(there), name)
+        if key not in self.held:
+            self.held[key] = Held(there, name, value, said)
+
+    def _is_new(self, one: Any, other: Any = None) -> bool:
+        key = (id(one), id(other))
+        if key in self._done:
+            return False
+        self._done[key] = (one, other)
+        return True
 
     def function(self, function: Any, me: Any = None) -> None:
-        key = (id(function), id(me))
-        if key not in self._done:
-            self._done.add(key)
-            _Body(self, instead_of.get(function, function), me).read()
+        from feedline.job.steps.body import Body
 
-    def value(self, value: Any, said: str) -> None:
-        """Something that the function has at hand, `said` in its own words."""
-        if value is _UNKNOWN or isinstance(value, _PLAIN):
+        if self._is_new(function, me):
+            Body(self, instead_of.get(function, function), me).read()
+
+    def named(self, name: str) -> None:
+        """This name stands after a dot in what runs: methods of that name may run."""
+        if name not in self._named:
+            self._named.add(name)
+            for function, me in self._methods.get(name, ()):
+                self.function(function, me)
+
+    def called(self, name: str, place: str) -> None:
+        """A method of something that only running the step would tell."""
+        self.named(name)
+        if name not in library.METHODS:
+            self._called.setdefault(name, place)
+
+    def finish(self) -> None:
+        """All methods that were called must be known."""
+        for name, place in self._called.items():
+            if name not in self._methods:
+                doing = f"calls .{name}(), which may do anything"
+                raise CannotRun(place.format(doing))
+
+    def value(self, value: Any, said: str, *, made: bool = True) -> None:
+        """Something that the function has at hand, `said` in its own words; `made`:
+        where it is a class, objects of it may be made."""
+        if isinstance(value, _Unknown) or type(value) in PLAIN:
             return
         if inspect.ismodule(value):
-            if value.__name__.partition(".")[0] not in (*_ROOTS, "math", "numpy"):
-                raise CannotRun(f"it uses the module {said}")
-        elif isinstance(value, tuple):
+            if not library.is_library_module(value):
+                raise CannotRun(f"uses the module {said}")
+        elif type(value) is tuple or _is_named_tuple(value):
             for each in value:
                 self.value(each, said)
-        elif isinstance(value, list):
-            if not value or not all(is_tensorflow(type(each)) for each in value):
-                raise CannotRun(f"it uses {said}, a list that may change")
-            self.hold(value, None, tuple(value))
-            for each in value:
-                self.object(each)
+        elif library.is_container(value):
+            self._container(value, said)
         elif inspect.isclass(value):
-            if not _is_library_class(value):
-                raise CannotRun(f"it makes objects of {said}")
-        elif _is_graph(value):  # Python has had its say when it was traced
-            return
-        elif inspect.isroutine(value):
+            if made and not library.may_make(value):
+                raise CannotRun(f"makes objects of {said}")
+        elif is_graph(value):
+            self._graph(value, said)
+        elif inspect.isroutine(value) or library.may_call(value):
             self._routine(value, said)
-        elif is_tensorflow(type(value)):
+        elif keeps_only_variables(type(value)):
             self.object(value)
-        else:
-            raise CannotRun(f"it uses {said}, a {type(value).__name__}")
+        elif not _is_scalar(value):
+            raise CannotRun(f"uses {said}, a {type(value).__name__}")
+
+    def _container(self, value: Any, said: str) -> None:
+        """It may be read: who may change it is refused for that."""
+        self.hold(value, None, contents(value), said)
+        for each in contents(value):
+            if isinstance(each, list | dict | set):
+                raise CannotRun(f"uses {said}, a {type(value).__name__} of containers")
+            self.value(each, said)
+
+    def _graph(self, value: Any, said: str) -> None:
+        """A `tf.function`: its Python runs when it is traced, now or once more."""
+        function = getattr(value, "python_function", None)
+        function = getattr(function, "__func__", function)
+        if isinstance(function, types.FunctionType) and is_users(function):
+            self.function(function, getattr(value.python_function, "__self__", None))
+        elif function is not None and not isinstance(function, types.FunctionType):
+            raise CannotRun(f"calls {said}, whose source is not at hand")
 
     def _routine(self, value: Any, said: str) -> None:
         owner = getattr(value, "__self__", None)
         if is_users(value):
             me = None if inspect.ismodule(owner) or inspect.isclass(owner) else owner
             self.function(getattr(value, "__func__", value), me)
+        elif library.may_call(value):
             return
-        name = getattr(value, "__name__", "")
-        if getattr(builtins, name, None) is value:
-            if name not in _BUILTINS:
-                raise CannotRun(f"it calls {said}()")
-        elif getattr(math, name, None) is value:
-            return
-        elif not str(getattr(value, "__module__", "")).startswith(_ROOTS):
-            raise CannotRun(f"it calls {said}()")
+        elif inspect.isclass(owner) and library.is_known_class(owner):
+            if value.__name__ not in library.METHODS:
+                raise CannotRun(f"calls {said}()")
+        elif owner is not None and keeps_only_variables(type(owner)):
+            self.object(owner)
+            if value.__name__ not in library.METHODS:
+                raise CannotRun(f"calls {said}()")
+        else:
+            raise CannotRun(f"calls {said}()")
 
     def object(self, value: Any) -> None:
-        """One of TensorFlow's or Keras': what the user wrote in it counts, and what
-        he may switch in it."""
-        if (id(value), 0) in self._done:
+        """One of TensorFlow's or Keras', or of a class of the user's: what the user
+        wrote in it counts, and what he may switch in it."""
+        if not self._is_new(value) or is_graph(value):
             return
-        self._done.add((id(value), 0))
-        if _is_graph(value):
-            return
+        self._note_variables(value)
         parts = [value]
-        if hasattr(value, "_flatten_layers"):
+        flatten = inspect.getattr_static(type(value), "_flatten_layers", None)
+        if flatten is not None and not is_users(flatten):
             parts = list(value._flatten_layers())
         for part in parts:
-            self._done.add((id(part), 0))
-            inside = getattr(part, "__dict__", {})
-            if inside.get("_losses"):
-                raise CannotRun("a layer adds to the loss, and the script may read it")
-            for name, held in list(inside.items()):
-                switch = not name.startswith("_") and isinstance(held, _PLAIN)
-                if switch or name in ("_trainable", "_learning_rate"):
-                    self.hold(inside, name, held)
-            schedule = inside.get("_learning_rate")
-            if schedule is not None and is_tensorflow(type(schedule)):
-                self.object(schedule)
-            for method in _methods(type(part)):
-                self.function(method, part)
-            for held in list(inside.values()):
-                if isinstance(held, types.FunctionType) and is_users(held):
-                    self.function(held)
+            self._is_new(part)
+            self._switches(part)
+            self._user_methods(part)
+            self._inside(part)
 
+    def _note_variables(self, value: Any) -> None:
+        import tensorflow as tf
 
-class _Body:
-    """One function's source."""
-
-    def __init__(self, look: _Look, function: Any, me: Any) -> None:
-        self.look = look
-        self.me = me
-        self.name = getattr(function, "__name__", "the step")
-        found = sources.get(self.name) or source_of(function)
-        if found is None:
-            raise CannotRun(f"the source of {self.name} is not at hand")
-        self.source = found
-        self.code = function.__code__
-        self.globals = function.__globals__
-        self.cells = dict(
-            zip(self.code.co_freevars, function.__closure__ or (), strict=True)
-        )
-        self.inside = closure(function)
-        self.own = own_names(found, function)
-        first = found.args.posonlyargs + found.args.args
-        self.self_name = first[0].arg if me is not None and first else ""
-        self.local = {
-            node.id
-            for node in ast.walk(found)
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        } | {node.arg for node in ast.walk(found) if isinstance(node, ast.arg)}
-        self.local |= {
-            node.name
-            for node in ast.walk(found)
-            if isinstance(node, ast.FunctionDef) and node is not found
-        }
-
-    def read(self) -> None:
-        for statement in self.source.body:
-            self._visit(statement)
-
-    def _visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
-            raise CannotRun(f"{self.name} has a statement {ast.unparse(node)[:40]!r}")
-        if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
-            raise CannotRun(f"{self.name} is a generator")
-        if self._sets_foreign(node):
-            raise CannotRun(f"{self.name} sets {ast.unparse(node)}")
-        if isinstance(node, ast.Attribute):
-            self._attribute(node)
+        if isinstance(value, tf.Variable) or _is_keras_variable(value):
+            self.variables[id(value)] = value
             return
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            self.look.value(self._resolve(node), node.id)
-        if isinstance(node, ast.FunctionDef):  # one of its own: not its decorators
-            children: Iterator[ast.AST] = iter(node.body)
-        else:
-            children = ast.iter_child_nodes(node)
-        for child in children:
-            self._visit(child)
+        for name in ("variables", "state"):
+            static = inspect.getattr_static(type(value), name, None)
+            if not isinstance(static, property) or is_users(static.fget):
+                continue
+            found = getattr(value, name)
+            for each in found if isinstance(found, list | tuple) else [found]:
+                if isinstance(each, tf.Variable) or _is_keras_variable(each):
+                    self.variables[id(each)] = each
 
-    def _sets_foreign(self, node: ast.AST) -> bool:
-        """Does it set an attribute, or an item of what it did not make itself?"""
-        if not isinstance(node, ast.Attribute | ast.Subscript):
-            return False
-        own = isinstance(node, ast.Subscript) and self._is_own(node.value)
-        return not isinstance(node.ctx, ast.Load) and not own
+    def _switches(self, part: Any) -> None:
+        inside = getattr(part, "__dict__", {})
+        if self.graph and inside.get("_losses"):
+            raise CannotRun("has a layer that adds to the loss: the script may read it")
+        known = keeps_only_variables(type(part))
+        for name, held in list(inside.items()):
+            switch = not name.startswith("_") and type(held) in PLAIN
+            special = name in ("_trainable", "_learning_rate", "_dtype_policy")
+            if switch or special or not known:
+                said = f"{type(part).__name__}.{name.lstrip('_')}"
+                self.hold(inside, name, held, said)
 
-    def _is_own(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and node.id in self.own
+    def _user_methods(self, part: Any) -> None:
+        for owner, name, function, member in _written(type(part)):
+            self.hold(vars(owner), name, member, f"{owner.__name__}.{name}")
+            if name in _NOT_IN_STEPS:
+                continue
+            self._methods.setdefault(name, []).append((function, part))
+            if name in self._named or _may_be_called(type(part), owner, name):
+                self.function(function, part)
 
-    def _attribute(self, node: ast.Attribute) -> None:
-        said = ast.unparse(node)
-        base: ast.expr = node
-        while isinstance(base, ast.Attribute):
-            of_module = inspect.ismodule(self._resolve(base.value))
-            if base.attr == "numpy" or (of_module and base.attr in _EAGER_ONLY):
-                raise CannotRun(f"{self.name} uses {said}")
-            base = base.value
-        if not isinstance(base, ast.Name):
-            self._visit(base)
-        holder = self._resolve(node.value)
-        known = inspect.ismodule(holder) or is_tensorflow(type(holder))
-        if node.attr in CHANGING and not (known or self._is_own(node.value)):
-            raise CannotRun(f"{self.name} may change {ast.unparse(node.value)}")
-        self.look.value(self._resolve(node), said)
-        if holder is not _UNKNOWN and is_tensorflow(type(holder)):
-            self.look.object(holder)
+    def _inside(self, part: Any) -> None:
+        """What a library's object was given by the user: functions, losses, schedules.
+        In an object of the user's own it must be named to be used, unless it stands
+        for something of the library's."""
+        theirs = not is_users_class(type(part))
+        for name, held in list(getattr(part, "__dict__", {}).items()):
+            shadows = inspect.getattr_static(type(part), name, None) is not None
+            if theirs or shadows or keeps_only_variables(type(held)):
+                self.content(held, f"{type(part).__name__}.{name}")
 
-    def _resolve(self, node: ast.expr) -> Any:
-        """What this name or attribute holds now. What is found is held on to."""
-        if isinstance(node, ast.Name):
-            return self._named(node.id)
-        if not isinstance(node, ast.Attribute):
-            return _UNKNOWN
-        base = self._resolve(node.value)
-        if base is _UNKNOWN or isinstance(base, _PLAIN):
-            return _UNKNOWN
-        if inspect.ismodule(base) or inspect.isclass(base):
-            return getattr(base, node.attr, _UNKNOWN)
-        return self._of_object(base, node.attr)
+    def content(self, held: Any, said: str) -> None:
+        """The user's functions and the objects in it; all else is the library's."""
+        if isinstance(held, list | tuple | dict):
+            for each in held.values() if isinstance(held, dict) else held:
+                if not isinstance(each, list | tuple | dict):
+                    self.content(each, said)
+        elif isinstance(held, functools.partial):
+            self.content(held.func, said)
+        elif is_graph(held):
+            self._graph(held, said)
+        elif isinstance(held, types.FunctionType | types.MethodType):
+            if is_users(held):
+                self._routine(held, said)
+        elif keeps_only_variables(type(held)):
+            self.object(held)
+        elif (
+            callable(held) and not inspect.isclass(held) and is_users_class(type(held))
+        ):
+            raise CannotRun(f"calls {said}, a {type(held).__name__}")
 
-    def _named(self, name: str) -> Any:
-        if name == self.self_name:
-            return self.me
-        if name in self.inside:
-            self.look.hold(self.cells[name], None, self.inside[name])
-            return self.inside[name]
-        if name in self.local:
-            return _UNKNOWN
-        if name in self.globals:
-            value = self.globals[name]
-            if not inspect.ismodule(value):
-                self.look.hold(self.globals, name, value)
-            return value
-        if name in ("super", "__class__"):
-            return _UNKNOWN
-        return getattr(builtins, name, _UNKNOWN)
 
-    def _of_object(self, base: Any, name: str) -> Any:
-        """By its `__dict__`, so that nothing of the user's is run."""
-        kind = type(base)
-        static = inspect.getattr_static(kind, name, None)
-        if isinstance(static, property):
-            if static.fget is not None and is_users(static.fget):
-                self.look.function(static.fget, base)
-            elif not is_tensorflow(kind):
-                raise CannotRun(f"{self.name} uses {name} of a {kind.__name__}")
-            return _UNKNOWN
-        inside = getattr(base, "__dict__", {})
-        if name in inside and (is_users_class(kind) or not is_tensorflow(kind)):
-            self.look.hold(inside, name, inside[name])
-            return inside[name]
-        if isinstance(static, types.FunctionType) and is_users(static):
-            self.look.function(static, base)
-            return _UNKNOWN
-        if is_tensorflow(kind):
-            return _UNKNOWN
-        if isinstance(static, _PLAIN) and static is not None:
-            owner = next(each for each in kind.__mro__ if name in vars(each))
-            self.look.hold(vars(owner), name, static)
-            self.look.hold(inside, name, Held)  # it has none of its own
-            return static
-        raise CannotRun(f"{self.name} uses .{name} of a {kind.__name__}")
+def is_graph(value: Any) -> bool:
+    """Is it a `tf.function`?"""
+    return is_tensorflow(type(value)) and hasattr(value, "python_function")
 
 
 def is_tensorflow(kind: type, *, own: bool = True) -> bool:
     """Is it a class of TensorFlow's or Keras', or with `own` one made from such?"""
     kinds = kind.__mro__ if own else (kind,)
-    return any(
-        str(getattr(each, "__module__", "")).partition(".")[0] in _ROOTS
-        for each in kinds
-    )
+    return any(_is_theirs(each) for each in kinds)
 
 
-def _is_graph(value: Any) -> bool:
-    """Is it a `tf.function`?"""
-    return is_tensorflow(type(value)) and hasattr(value, "python_function")
+def _is_theirs(kind: type) -> bool:
+    return str(getattr(kind, "__module__", "")).partition(".")[0] in _ROOTS
 
 
 def is_users(function: Any) -> bool:
@@ -370,21 +344,52 @@ def is_users(function: Any) -> bool:
 
 
 def is_users_class(kind: type) -> bool:
-    return any(is_users(member) for member in vars(kind).values())
+    return any(is_users(_function_in(m)) for m in vars(kind).values())
 
 
-def _methods(kind: type) -> Iterator[Any]:
-    """What the user wrote that may run in a step."""
+def _function_in(member: Any) -> Any:
+    """Of a property, a static method, a `tf.function`; else the member itself."""
+    if isinstance(member, property):
+        return member.fget
+    if isinstance(member, functools.cached_property):
+        return member.func
+    if is_graph(member):
+        return getattr(member.python_function, "__func__", member.python_function)
+    return getattr(member, "__func__", member)
+
+
+def _written(kind: type) -> Iterator[tuple[type, str, Any, Any]]:
+    """What the user wrote in a class and those above it."""
     for each in kind.__mro__:
-        for name, member in vars(each).items():
-            function = member.fget if isinstance(member, property) else member
-            written = isinstance(function, types.FunctionType) and is_users(function)
-            if written and name not in _MADE_ONCE:
-                yield function
+        for name, member in list(vars(each).items()):
+            function = _function_in(member)
+            if isinstance(function, types.FunctionType) and is_users(function):
+                if isinstance(member, functools.cached_property):
+                    raise CannotRun(f"has {each.__name__}.{name}, a cached property")
+                yield each, name, function, member
 
 
-def _is_library_class(kind: type) -> bool:
-    """TensorFlow's, NumPy's or Python's own."""
-    if is_tensorflow(kind, own=False) or kind.__module__ == "numpy":
+def _may_be_called(kind: type, owner: type, name: str) -> bool:
+    """Without being named: it stands for one of a library's, or is Python's own."""
+    if name.startswith("__") and name.endswith("__"):
         return True
-    return getattr(builtins, kind.__name__, None) is kind
+    return _is_theirs(owner) or any(
+        _is_theirs(base) and name in vars(base) for base in kind.__mro__
+    )
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _is_scalar(value: Any) -> bool:
+    import numpy as np
+
+    return type(value).__module__ == "numpy" and isinstance(value, np.generic)
+
+
+def _is_keras_variable(value: Any) -> bool:
+    import sys
+
+    keras = sys.modules.get("keras")
+    return keras is not None and isinstance(value, keras.Variable)

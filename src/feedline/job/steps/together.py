@@ -9,6 +9,7 @@ script's own, so that all names hold what they would hold.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ import tensorflow as tf
 from feedline.job.datasets.functions import draws
 from feedline.job.loop import CannotRun
 from feedline.job.steps.bare import Bare
+from feedline.job.steps.frames import caught
+from feedline.job.steps.inline_step import InlineStep
 from feedline.job.steps.source import held_by
 from feedline.job.steps.twin import OwnStep, unoptimized
 
@@ -41,6 +44,11 @@ class Together:
         self.body = bare.body
         self._own = own
         self._held = held_by(self.body)
+        for held in self._held:
+            if held.there is bare.around and held.name in bare.changing:
+                raise CannotRun(f"a function reads {held.name}, which the loop sets")
+        if isinstance(own, InlineStep) and bare.with_step is not None:
+            self.body = bare.with_step(own)
         self._traced: dict[Any, Any] = {}
 
     def next(self, iterator: Any, read: Callable[[Any], Any] = next) -> Any:
@@ -94,10 +102,15 @@ class Together:
         if self.broken:
             return None
         try:
-            if self._bare.body is not self.body or not self._bare.direct:
-                raise CannotRun("the loop runs anew, from another place")
-            if not all(held.is_same() for held in self._held):
-                raise CannotRun("the script has changed what it uses")
+            if not self._bare.direct:
+                raise CannotRun("the loop does not read a dataset itself any more")
+            if not self._bare.unchanged():
+                raise CannotRun("the loop is run again, with other things")
+            for held in self._held:
+                if not held.is_same():
+                    raise CannotRun(f"the script has changed {held.said}")
+            if caught(sys._getframe(1)):
+                return None
             kind = _kind_of(first)
             if kind not in self._traced:
                 self._traced[kind] = self._trace(iterator, first)

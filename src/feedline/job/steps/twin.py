@@ -12,6 +12,7 @@ import functools
 import gc
 import inspect
 import logging
+import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,13 +21,14 @@ from typing import Any
 
 from feedline.job.datasets.functions import draws
 from feedline.job.loop import CannotRun
-from feedline.job.steps.parts import sources
+from feedline.job.steps.definition import made
+from feedline.job.steps.frames import caught
 from feedline.job.steps.source import (
     Held,
     held_by,
     instead_of,
-    is_tensorflow,
     is_users_class,
+    keeps_only_variables,
 )
 
 log = logging.getLogger(__name__)
@@ -44,8 +46,13 @@ class OwnStep:
 
     def __init__(self, code: types.CodeType) -> None:
         self.function = _function_of(code)
-        self.original = _copy_of(self.function)
+        self._begin(_copy_of(self.function))
         self._code = code
+        instead_of[self.function] = self.original
+        self.function.__code__ = _leading_to(self.function, self)
+
+    def _begin(self, original: Callable[..., Any]) -> None:
+        self.original: Any = original
         self.on = self.fused = False
         self.recording = False
         self.calls: list[Call] = []
@@ -56,8 +63,6 @@ class OwnStep:
         self._part = False
         self.twin: Any = None
         self._fused_twin: Any = None
-        instead_of[self.function] = self.original
-        self.function.__code__ = _leading_to(self.function, self)
 
     def remove(self) -> None:
         """The function is as it was, for good."""
@@ -81,14 +86,25 @@ class OwnStep:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._part:
             return (self._fused_twin if self.fused else self.twin)(*args, **kwargs)
+        self.note((args, kwargs))
+        found = self.computed(args, kwargs, sys._getframe(1))
+        return self.original(*args, **kwargs) if found is None else found[0]
+
+    def note(self, call: Call) -> None:
         if self.recording and len(self.calls) < _REMEMBERED:
-            self.calls.append((args, kwargs))
-        if self.on and self.fits(args, kwargs):
-            if not self.fused:
-                return self.as_graph(*args, **kwargs)
-            if (fused := self._if_it_can(args, kwargs)) is not None:
-                return fused[0]
-        return self.original(*args, **kwargs)
+            self.calls.append(call)
+
+    def computed(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: types.FrameType
+    ) -> tuple[Any] | None:
+        """What the graph returns, in a tuple; None where Python is to run the step.
+        An error in a graph comes from another place and may leave more done than
+        Python's: where the script would catch it, Python runs the step."""
+        if not self.on or caught(frame) or not self.fits(args, kwargs):
+            return None
+        if self.fused:
+            return self._if_it_can(args, kwargs)
+        return (self.as_graph(*args, **kwargs),)
 
     def as_graph(self, *args: Any, **kwargs: Any) -> Any:
         """The twin, with the very operations of the step: TensorFlow's optimizer of
@@ -118,7 +134,7 @@ class OwnStep:
         import tensorflow as tf
 
         # A length that is left open could turn an `if` of the step around.
-        written = self.original.__name__ not in sources
+        written = self.looked_at.__code__ not in made
         return tf.function(self.original, autograph=written, **options)
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -126,14 +142,15 @@ class OwnStep:
         if self.broken:
             return False
         try:
-            key = _kind_of(args, kwargs)
+            key = kind_of(args, kwargs)
             if key is None:
                 return False
             if key not in self._seen:
                 self.trace(args, kwargs)
                 self._seen[key] = _objects_in(args, kwargs)
-            if not all(held.is_same() for held in self._held):
-                raise CannotRun("the script has changed what it uses")
+            for held in self._held:
+                if not held.is_same():
+                    raise CannotRun(f"the script has changed {held.said}")
         except CannotRun as refusal:
             self._give_up(str(refusal))
         except Exception as error:  # what cannot be traced runs as it is
@@ -152,12 +169,17 @@ class OwnStep:
             raise CannotRun("it is called with ever other shapes")
         me = args[0] if args and self._is_method_of(args[0]) else None
         given = (o for o in _objects_in(args, kwargs) if o is not me)
-        self._held += held_by(self.original, me, given)
+        self._held += held_by(self.looked_at, me, given)
         if self.twin is None:
             self.twin = self._compiled()
         graph = self.twin.get_concrete_function(*args, **kwargs).graph
         if draws(graph):
             raise CannotRun("it draws random numbers, which a graph draws otherwise")
+
+    @property
+    def looked_at(self) -> Any:
+        """The function whose source says what the step does."""
+        return self.original
 
     def _is_method_of(self, first: Any) -> bool:
         own = inspect.getattr_static(type(first), self.function.__name__, None)
@@ -172,24 +194,37 @@ class OwnStep:
         return list(found.values())
 
 
-def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Shapes, types and the other arguments; None where there is one that a graph
     would take for a constant, or not at all."""
+    parts: list[Any] = []
+    if not _note_kinds((args, kwargs), parts, [0]):
+        return None
+    return tuple(parts)
+
+
+def _note_kinds(value: Any, parts: list[Any], place: list[int]) -> bool:
     import tensorflow as tf
 
-    parts: list[Any] = []
-    for place, leaf in enumerate(tf.nest.flatten((args, kwargs))):
-        if isinstance(leaf, tf.Tensor):
-            parts.append((leaf.dtype, tuple(leaf.shape)))
-        elif isinstance(leaf, bool | str | None):
-            parts.append(leaf)
-        elif _is_object(leaf) or (place == 0 and is_users_class(type(leaf))):
-            parts.append(id(leaf))
-        elif isinstance(leaf, tf.__internal__.CompositeTensor):
-            parts.append(tf.type_spec_from_value(leaf))
-        else:
-            return None
-    return (len(args), *parts, *kwargs)
+    kind = type(value)
+    if kind is tuple or kind is list:
+        parts.append((kind, len(value)))
+        return all(_note_kinds(each, parts, place) for each in value)
+    if kind is dict:
+        parts.append((kind, *value))
+        return all(_note_kinds(each, parts, place) for each in value.values())
+    first, place[0] = place[0] == 0, place[0] + 1
+    if isinstance(value, tf.Tensor):
+        parts.append((value.dtype, tuple(value.shape)))
+    elif kind in (bool, str, type(None)):
+        parts.append((kind, value))
+    elif _is_object(value) or (first and is_users_class(kind)):
+        parts.append((kind, id(value)))
+    elif isinstance(value, tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices):
+        parts.append(tf.type_spec_from_value(value))
+    else:
+        return False
+    return True
 
 
 def _objects_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -210,7 +245,7 @@ def _is_object(leaf: Any) -> bool:
     if isinstance(leaf, tf.Variable):
         return True
     values = tf.Tensor | tf.__internal__.CompositeTensor
-    return is_tensorflow(type(leaf)) and not isinstance(leaf, values)
+    return keeps_only_variables(type(leaf)) and not isinstance(leaf, values)
 
 
 @contextmanager

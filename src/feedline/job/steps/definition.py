@@ -1,0 +1,102 @@
+"""The source of code that runs: the very text that it was compiled from.
+
+A file may have been edited since it was loaded, and a function may carry another one's
+name. So the file is compiled again, and only if that gives the same code is its text
+taken for the code's. Whatever feedline compiles itself, from parts of a script, is
+noted in `made`, with the script's own line numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+Function: TypeAlias = ast.FunctionDef | ast.Lambda
+
+made: dict[types.CodeType, ast.FunctionDef] = {}
+"""Functions that were made from parts of a script: no file has them."""
+
+rewritten: dict[types.CodeType, types.CodeType] = {}
+"""Code that a step was led out of (`inline.py`), and what it was."""
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A file's text, its tree and all code in it."""
+
+    text: str
+    tree: ast.Module
+    codes: tuple[types.CodeType, ...]
+
+    def scope_of(self, code: types.CodeType) -> ast.Module | Function | None:
+        """The module or the function whose code this is, or was."""
+        code = rewritten.get(code, code)
+        if code.co_name == "<module>":
+            return self.tree
+        found = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef | ast.Lambda)
+            and getattr(node, "name", "<lambda>") == code.co_name
+            and _first_line(node) == code.co_firstlineno
+        ]
+        return found[0] if len(found) == 1 else None
+
+
+_files: dict[int, tuple[types.CodeType, File | None]] = {}  # by `id`, held on to
+
+
+def file_of(code: types.CodeType) -> File | None:
+    """The file that this code was compiled from; None where it is not at hand, or has
+    changed since."""
+    known = _files.get(id(code))
+    if known is None:
+        plain = rewritten.get(code, code)
+        text = "".join(linecache.getlines(plain.co_filename))
+        found = _parsed(text, plain.co_filename)
+        fits = found is not None and plain in found.codes
+        known = _files[id(code)] = (code, found if fits else None)
+    return known[1]
+
+
+def definition_of(code: types.CodeType) -> Function | None:
+    """The `def` or the `lambda` of this code."""
+    if code in made:
+        return made[code]
+    found = file_of(code)
+    scope = found.scope_of(code) if found is not None else None
+    return None if isinstance(scope, ast.Module) else scope
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str, filename: str) -> File | None:
+    if not text:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, filename)
+            code = compile(text, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return File(text, tree, tuple(all_codes(code)))
+
+
+def all_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """This code and all that stands in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from all_codes(constant)
+
+
+def _first_line(node: Function) -> int:
+    """As the compiler counts: of its decorators, where it has any."""
+    decorators = getattr(node, "decorator_list", [])
+    return min(each.lineno for each in (node, *decorators))
