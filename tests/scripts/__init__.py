@@ -1,7 +1,7 @@
 """Training scripts for `feedline run`, and running them.
 
 Each is run twice, by Python and by feedline, and prints a digest of its weights and
-its history. Its map is dear and gives the same in every epoch, so that a cache is
+its history. Its map is expensive and gives the same in every epoch, so that a cache is
 worth many times the noise of a busy machine.
 """
 
