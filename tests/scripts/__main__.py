@@ -1,9 +1,10 @@
 """Every script by plain Python and by feedline, as a table.
 
-    python -m tests.scripts [NAME ...] [--way run|rehearse|tune|plan] [--jobs 1]
+    python -m tests.scripts [NAME ...] [--way run|rehearse|tune|plan|python] [--jobs 1]
 
 One line for each script: what was fixed, whether the result is the same, and the
-seconds by Python and by feedline. `--show` prints what differs, and what feedline said.
+seconds by Python and by feedline. `--way python` asks whether the scripts themselves
+give the same twice. `--show` prints what differs, and what feedline said.
 Ends with 1 if anything differs.
 """
 

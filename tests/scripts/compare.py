@@ -24,7 +24,7 @@ from pathlib import Path
 from tests.scripts.folder import files_in
 from tests.scripts.script import Script
 
-WAYS = ("run", "rehearse", "tune", "plan")
+WAYS = ("run", "rehearse", "tune", "plan", "python")
 SECONDS = "8"
 LONGEST = 400
 # What `fit` and `evaluate` say of the time they took.
@@ -42,7 +42,7 @@ log.propagate = False
 
 @dataclass(frozen=True)
 class Ran:
-    """One run of a script, as its user sees it."""
+    """One run of a script, as its user sees it: a signal's exit code is the shell's."""
 
     code: int
     out: str
@@ -84,7 +84,9 @@ class Compare:
         feedline = ["-m", "feedline", "run", "--seconds", self.seconds]
         text = script.form("later") if way == "plan" else script.text
         plain = self._run(script, text, base)
-        if way == "tune":
+        if way == "python":  # is the script itself the same each time?
+            ours = self._run(script, text, base)
+        elif way == "tune":
             (base / "site" / "sitecustomize.py").write_text(LISTEN)
             ours = self._run(script, script.form("tune"), base, TUNED=str(tuned))
         elif way == "plan":
@@ -141,7 +143,10 @@ class Compare:
                 if process.returncode is None:
                     os.killpg(process.pid, signal.SIGKILL)
         seconds = time.monotonic() - began
-        return Ran(process.returncode, out, err, files_in(folder), seconds)
+        code = (
+            process.returncode if process.returncode >= 0 else 128 - process.returncode
+        )
+        return Ran(code, out, err, files_in(folder), seconds)
 
 
 def differences(plain: Ran, ours: Ran) -> tuple[str, ...]:

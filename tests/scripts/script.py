@@ -35,7 +35,7 @@ class Script:
     def about(self) -> str:
         """The first sentence of its docstring."""
         words = " ".join((ast.get_docstring(ast.parse(self.text)) or "").split())
-        return re.split(r"(?<=[.:]) ", words)[0].rstrip(".:")
+        return re.split(r"(?<=\.) ", words)[0].rstrip(".")
 
     @property
     def args(self) -> list[str]:

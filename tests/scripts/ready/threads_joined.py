@@ -1,4 +1,4 @@
-"""A script that joins every thread that `threading.enumerate()` lists before it ends."""
+"""A script that joins every thread of `threading.enumerate()` before it ends."""
 
 import hashlib
 import threading
