@@ -37,7 +37,11 @@ def details(done: Compared) -> str:
     """The first lines that differ, and what feedline said."""
     diff = done.diff.splitlines()[:MOST] if done.differs else []
     said = [text for text in done.ours.err.splitlines() if OURS.match(text)]
-    return "\n".join(f"    | {each[:160]}" for each in diff + said[-MOST:])
+    said = [text for text in said if "will be ignored" not in text][-MOST:]
+    if done.plain.code:
+        last = done.plain.err.strip().rpartition("\n")[2]
+        said.append(f"by Python it ends with {done.plain.code}: {last}")
+    return "\n".join(f"    | {each[:160]}" for each in diff + said)
 
 
 def wanted(names: list[str], way: str) -> list[Script]:
@@ -65,8 +69,8 @@ def main() -> int:
         print(HEAD, flush=True)
         for done in pool.map(lambda each: compare(each, asked.way), chosen):
             print(line(done), flush=True)
-            if asked.show:
-                print(details(done), flush=True)
+            if asked.show and (more := details(done)):
+                print(more, flush=True)
             differing += bool(done.differs)
             fixed += bool(done.fixes)
     print(f"{len(chosen)} scripts, {fixed} with fixes, {differing} not the same")

@@ -16,7 +16,9 @@ EVENTS = re.compile(r"events\.out\.tfevents\.[^/]*")
 TIMES = re.compile(
     r"^(all_model_checkpoint_timestamps|last_preserved_timestamp).*\n", re.M
 )
-NOT_KEPT = ("metadata.json",)  # of a .keras file: the date
+# In a .keras file: the date, and the addresses of objects.
+DATE = "metadata.json"
+ADDRESSES = re.compile(rb'"shared_object_id": \d+')
 
 
 def files_in(folder: Path) -> dict[str, str]:
@@ -43,8 +45,9 @@ def _content(path: Path) -> bytes:
         return _events(path)
     if path.suffix == ".keras":
         with zipfile.ZipFile(path) as archive:
-            members = sorted(set(archive.namelist()) - set(NOT_KEPT))
-            return b"".join(n.encode() + archive.read(n) for n in members)
+            names = sorted(set(archive.namelist()) - {DATE})
+            members = b"".join(name.encode() + archive.read(name) for name in names)
+        return ADDRESSES.sub(b"", members)
     if path.name == "checkpoint":
         return TIMES.sub("", path.read_text()).encode()
     return path.read_bytes()

@@ -25,10 +25,8 @@ def spectrum(wave, label):
 
 
 def noisy(wave, label):
-    wave = wave + 0.1 * tf.ones(
-        8000
-    )  # later: wave = wave + 0.1 * tf.random.normal([8000])
-    return spectrum(wave, label)
+    noise = tf.ones(8000)  # later: noise = tf.random.normal([8000])
+    return spectrum(wave + 0.1 * noise, label)
 
 
 model = keras.Sequential(
