@@ -25,7 +25,7 @@ from tests.scripts.folder import files_in
 from tests.scripts.script import Script
 
 WAYS = ("run", "rehearse", "tune", "plan", "python")
-SECONDS = "8"
+SECONDS = "10"
 LONGEST = 400
 # What `fit` and `evaluate` say of the time they took.
 TIMES = re.compile(r"\b\d+(s|ms|us|μs)\b")

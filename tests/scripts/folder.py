@@ -54,13 +54,14 @@ def _content(path: Path) -> bytes:
 
 
 def _events(path: Path) -> bytes:
-    """Steps, tags and values; graphs and times are left out."""
-    from tensorflow.compat.v1.train import summary_iterator
+    """Steps, tags and values; times and graphs are left out."""
+    import tensorflow as tf
+    from tensorflow.core.util.event_pb2 import Event
 
+    records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
     values = [
-        (event.step, value.tag, value.tensor.SerializeToString())
-        for event in summary_iterator(str(path))
+        (event.step, value.tag, value.tensor.SerializeToString(deterministic=True))
+        for event in map(Event.FromString, records)
         for value in event.summary.value
-        if value.tag != "keras"
     ]
     return repr(values).encode()

@@ -21,8 +21,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -43,7 +43,7 @@ def main():
     asked = parsed()
     asked.out.mkdir()
     train = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-    train = train.shuffle(32).batch(asked.batch)
+    train = train.shuffle(16).batch(asked.batch)
     model = keras.Sequential(
         [keras.Input((257,)), keras.layers.Dense(4, activation="softmax")]
     )

@@ -33,7 +33,7 @@ augment = keras.Sequential(
 )
 train = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
 train = train.map(lambda image, label: (augment(image, training=True), label))
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 model = keras.Sequential(
     [keras.Input((16, 16, 3)), keras.layers.Flatten(), keras.layers.Dense(10)]
 )

@@ -25,7 +25,7 @@ def prepare(image, label):
 
 
 train = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
-train = train.map(lambda image, _: (image, image)).shuffle(32).batch(16)
+train = train.map(lambda image, _: (image, image)).shuffle(16).batch(16)
 encoder = keras.Sequential(
     [
         keras.Input((16, 16, 3)),

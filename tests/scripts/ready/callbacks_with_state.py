@@ -48,7 +48,7 @@ say = keras.callbacks.LambdaCallback(
 model = keras.Sequential([keras.Input((40,)), keras.layers.Dense(1, "sigmoid")])
 model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
 train = tf.data.Dataset.from_tensor_slices((rows, labels)).map(quantiles)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 # tune: train = feedline.tune(train, model=model, seconds=6)
 model.fit(train, epochs=6, callbacks=[shrink, say], verbose=0)
 print(shrink.calls, shrink.norms)

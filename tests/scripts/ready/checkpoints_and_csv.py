@@ -25,7 +25,7 @@ def prepare(image, label):
 
 
 every = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
-train, check = every.skip(64).shuffle(32).batch(16), every.take(64).batch(32)
+train, check = every.skip(64).shuffle(16).batch(16), every.take(64).batch(32)
 model = keras.Sequential(
     [
         keras.Input((16, 16, 3)),

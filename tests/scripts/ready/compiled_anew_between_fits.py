@@ -24,7 +24,7 @@ def quantiles(row, label):
 
 
 train = tf.data.Dataset.from_tensor_slices((rows, labels)).map(quantiles)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 model = keras.Sequential([keras.Input((40,)), keras.layers.Dense(1, "sigmoid")])
 for optimizer, loss in (
     (keras.optimizers.Adam(1e-3), "binary_crossentropy"),

@@ -73,7 +73,7 @@ class Contrast(keras.Model):
 
 
 train = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 model = Contrast()
 one, two = keras.optimizers.Adam(1e-3), keras.optimizers.SGD(1e-2, momentum=0.9)
 model.compile(one, two)

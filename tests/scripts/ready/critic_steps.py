@@ -70,7 +70,7 @@ class WGAN(keras.Model):
 
 
 train = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
-train = train.map(lambda image, _: image).shuffle(32).batch(16)
+train = train.map(lambda image, _: image).shuffle(16).batch(16)
 model = WGAN()
 one, two = keras.optimizers.RMSprop(1e-3), keras.optimizers.Adam(1e-3, beta_1=0.5)
 model.compile(one, two)

@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -24,15 +24,15 @@ def spectrum(wave, label):
     return tf.reduce_mean(tf.math.log(power + 1e-3), axis=0), label
 
 
-base = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum).shuffle(50)
+base = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum).shuffle(16)
 model = keras.Sequential(
     [keras.Input((257,)), keras.layers.Dense(4, activation="softmax")]
 )
 model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
 train = base.batch(16)
 print(model.fit(train, epochs=7, verbose=0).history)
-print(model.evaluate(base.take(50).batch(10), verbose=0))
-digest("predictions", [model.predict(base.skip(200).batch(8), verbose=0)])
+print(model.evaluate(base.take(40).batch(10), verbose=0))
+digest("predictions", [model.predict(base.skip(120).batch(8), verbose=0)])
 print([int(y[0]) for _, y in base.batch(32)])
 print([int(y[0]) for _, y in train.take(5)])
 digest("weights", model.variables)

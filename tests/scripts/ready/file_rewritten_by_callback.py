@@ -25,7 +25,7 @@ def write(epoch):
 
 
 def parse(line):
-    for _ in range(60):
+    for _ in range(200):
         line = tf.strings.regex_replace(line, r"\s+", "")
     row = tf.stack(tf.io.decode_csv(line, [0.0] * 6))
     return row[:5], row[5:]
@@ -35,7 +35,7 @@ write(0)
 rewrite = keras.callbacks.LambdaCallback(on_epoch_end=lambda n, logs: write(n + 1))
 model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
-train = tf.data.TextLineDataset("numbers.csv").map(parse).shuffle(100).batch(20)
+train = tf.data.TextLineDataset("numbers.csv").map(parse).shuffle(20).batch(20)
 # tune: train = feedline.tune(train, model=model, seconds=6)
 print(model.fit(train, epochs=10, callbacks=[rewrite], verbose=0).history)
 print(float(sum(tf.reduce_sum(x) for x, _ in train)))

@@ -18,8 +18,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -28,7 +28,7 @@ def spectrum(wave, label):
 
 
 data = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-data = data.shuffle(32).batch(16)
+data = data.shuffle(16).batch(16)
 model = training.build(4)
 print(training.train(model, data, 7).history)
 print(training.__name__, sorted(vars(training))[-2:])

@@ -26,7 +26,7 @@ def quantiles(row, label):
 def data(chosen, training):
     made = tf.data.Dataset.from_tensor_slices((rows[chosen], labels[chosen]))
     made = made.map(quantiles)
-    return made.shuffle(32).batch(16) if training else made.batch(40)
+    return made.shuffle(16).batch(16) if training else made.batch(40)
 
 
 scores = []

@@ -47,7 +47,7 @@ model.compile(
     metrics={"kind": ["accuracy"]},
 )
 data = {"image": images, "extra": extra}, {"kind": labels, "rank": score}
-train = tf.data.Dataset.from_tensor_slices(data).map(build).shuffle(32).batch(16)
+train = tf.data.Dataset.from_tensor_slices(data).map(build).shuffle(16).batch(16)
 # tune: train = feedline.tune(train, model=model, seconds=6)
 history = model.fit(train, epochs=6, verbose=0).history
 print({name: history[name] for name in sorted(history)})

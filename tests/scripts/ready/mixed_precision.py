@@ -26,7 +26,7 @@ def prepare(image, label):
 
 keras.mixed_precision.set_global_policy("mixed_float16")
 train = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 model = keras.Sequential(
     [
         keras.Input((16, 16, 3)),

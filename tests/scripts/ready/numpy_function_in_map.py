@@ -30,7 +30,7 @@ def ready(row, label):
 
 
 train = tf.data.Dataset.from_tensor_slices((rows, labels)).map(ready)
-train = train.shuffle(32).batch(10)
+train = train.shuffle(16).batch(10)
 model = keras.Sequential([keras.Input((40,)), keras.layers.Dense(1, "sigmoid")])
 model.compile("adam", "binary_crossentropy")
 # tune: train = feedline.tune(train, model=model, seconds=6)

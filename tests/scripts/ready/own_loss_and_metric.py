@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -52,7 +52,7 @@ class Macro(keras.metrics.Metric):
 
 
 train = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 out = keras.layers.Dense(4, "softmax", kernel_constraint=keras.constraints.MaxNorm(1.0))
 model = keras.Sequential([keras.Input((257,)), out])
 model.compile("adam", Focal(), metrics=[Macro()])

@@ -48,7 +48,7 @@ def parse(record):
 
 names = tf.data.Dataset.list_files("data/train/*.tfrecord", seed=3)
 train = names.interleave(tf.data.TFRecordDataset, cycle_length=2).map(parse)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 model = keras.Sequential(
     [
         keras.Input((12, 12, 3)),

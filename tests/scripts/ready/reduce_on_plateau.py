@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -25,7 +25,7 @@ def spectrum(wave, label):
 
 
 every = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-train, check = every.skip(56).shuffle(32).batch(10), every.take(56).batch(28)
+train, check = every.skip(40).shuffle(16).batch(10), every.take(40).batch(20)
 model = keras.Sequential(
     [keras.Input((257,)), keras.layers.Dense(4, activation="softmax")]
 )

@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -25,7 +25,7 @@ def spectrum(wave, label):
 
 
 train = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-train = train.shuffle(32).repeat().batch(12)
+train = train.shuffle(16).repeat().batch(12)
 model = keras.Sequential(
     [keras.Input((257,)), keras.layers.Dense(4, activation="softmax")]
 )

@@ -31,7 +31,7 @@ def weighted(row, label):
 model = keras.Sequential([keras.Input((40,)), keras.layers.Dense(1, "sigmoid")])
 model.compile("adam", "binary_crossentropy", weighted_metrics=["accuracy"])
 train = tf.data.Dataset.from_tensor_slices((rows, labels)).map(weighted)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 # tune: train = feedline.tune(train, model=model, seconds=6)
 print(model.fit(train, epochs=6, verbose=0).history)
 print(model.evaluate(train, verbose=0))

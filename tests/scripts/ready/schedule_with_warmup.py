@@ -46,7 +46,7 @@ def make(rate):
 
 
 train = tf.data.Dataset.from_tensor_slices((rows, labels)).map(quantiles)
-train = train.shuffle(32, seed=5).batch(16)
+train = train.shuffle(16, seed=5).batch(16)
 model = make(Warmup(0.05, 40))
 print(model.fit(train, epochs=5, verbose=0).history)
 digest("weights", model.variables)

@@ -32,7 +32,7 @@ def augment(pair, seed):
 
 counter = tf.data.Dataset.counter().map(lambda n: tf.stack([n, n + 1]))
 train = tf.data.Dataset.from_tensor_slices((images, labels))
-train = tf.data.Dataset.zip((train, counter)).map(augment).shuffle(32).batch(16)
+train = tf.data.Dataset.zip((train, counter)).map(augment).shuffle(16).batch(16)
 model = keras.Sequential(
     [keras.Input((16, 16, 3)), keras.layers.Flatten(), keras.layers.Dense(10)]
 )

@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -30,7 +30,7 @@ counts = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, default_val
 class Balanced(keras.Sequential):
     def train_step(self, data):
         x, y = data
-        seen = counts.lookup(y) + 1
+        seen = tf.ensure_shape(counts.lookup(y), (None,)) + 1
         counts.insert(y, seen)
         weight = 1.0 / tf.sqrt(tf.cast(seen, tf.float32))
         return super().train_step((x, y, weight))
@@ -39,7 +39,7 @@ class Balanced(keras.Sequential):
 model = Balanced([keras.Input((257,)), keras.layers.Dense(4, activation="softmax")])
 model.compile("adam", "sparse_categorical_crossentropy")
 train = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-train = train.shuffle(50).batch(16)
+train = train.shuffle(16).batch(16)
 # tune: train = feedline.tune(train, model=model, seconds=6)
 print(model.fit(train, epochs=8, verbose=0).history)
 keys, values = counts.export()

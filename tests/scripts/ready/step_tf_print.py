@@ -16,8 +16,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -36,7 +36,7 @@ class Talking(keras.Sequential):
 model = Talking([keras.Input((257,)), keras.layers.Dense(4, activation="softmax")])
 model.compile("adam", "sparse_categorical_crossentropy")
 train = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-train = train.shuffle(50).batch(16)
+train = train.shuffle(16).batch(16)
 # tune: train = feedline.tune(train, model=model, seconds=6)
 history = model.fit(train, epochs=8, verbose=0)
 sys.stdout.flush()

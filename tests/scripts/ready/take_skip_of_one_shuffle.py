@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -24,9 +24,9 @@ def spectrum(wave, label):
     return tf.reduce_mean(tf.math.log(power + 1e-3), axis=0), label
 
 
-every = tf.data.Dataset.from_tensor_slices((waves, labels)).shuffle(256)
-check = every.take(56).map(spectrum).batch(14)
-train = every.skip(56).map(spectrum).batch(10)
+every = tf.data.Dataset.from_tensor_slices((waves, labels)).shuffle(160)
+check = every.take(40).map(spectrum).batch(20)
+train = every.skip(40).map(spectrum).batch(10)
 model = keras.Sequential(
     [keras.Input((257,)), keras.layers.Dense(4, activation="softmax")]
 )

@@ -32,7 +32,7 @@ def augment(image, label):
 
 tf.random.set_seed(4)
 train = tf.data.Dataset.from_tensor_slices((images, labels))
-train = train.map(prepare).map(augment).shuffle(32).batch(16)
+train = train.map(prepare).map(augment).shuffle(16).batch(16)
 model = keras.Sequential(
     [keras.Input((12, 12, 3)), keras.layers.Flatten(), keras.layers.Dense(10)]
 )

@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -25,7 +25,7 @@ def spectrum(wave, label):
 
 
 def narrow(wave, label):
-    return spectrum(wave[:6000], label)
+    return spectrum(wave[:18_000], label)
 
 
 def quiet(wave, label):
@@ -38,7 +38,7 @@ model = keras.Sequential(
 model.compile("adam", "sparse_categorical_crossentropy")
 data = tf.data.Dataset.from_tensor_slices((waves, labels))
 for number, function in enumerate((spectrum, narrow, quiet)):
-    train = data.map(function).shuffle(32).batch(8 * (number + 1))
+    train = data.map(function).shuffle(16).batch(8 * (number + 1))
     history = model.fit(train, epochs=5, verbose=0)
     print(function.__name__, history.history)
 digest("weights", model.variables)

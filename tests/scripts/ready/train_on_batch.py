@@ -26,7 +26,7 @@ def quantiles(row, label):
 model = keras.Sequential([keras.Input((40,)), keras.layers.Dense(1, "sigmoid")])
 model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
 train = tf.data.Dataset.from_tensor_slices((rows, labels)).map(quantiles)
-train = train.shuffle(32).batch(16)
+train = train.shuffle(16).batch(16)
 step = 0
 for epoch in range(6):
     for x, y in train:

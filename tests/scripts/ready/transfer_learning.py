@@ -25,8 +25,8 @@ def prepare(image, label):
 
 
 every = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
-old = every.take(160).shuffle(32).batch(16)
-new = every.skip(160).map(lambda image, label: (image, label % 2)).shuffle(32).batch(16)
+old = every.take(160).shuffle(16).batch(16)
+new = every.skip(160).map(lambda image, label: (image, label % 2)).shuffle(16).batch(16)
 body = keras.Sequential(
     [
         keras.Input((16, 16, 3)),

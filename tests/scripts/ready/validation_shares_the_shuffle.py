@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -24,7 +24,7 @@ def spectrum(wave, label):
     return tf.reduce_mean(tf.math.log(power + 1e-3), axis=0), label
 
 
-every = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum).shuffle(40)
+every = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum).shuffle(16)
 train, check = every.batch(16), every.take(48).batch(16)
 model = keras.Sequential(
     [keras.Input((257,)), keras.layers.Dense(4, activation="softmax")]

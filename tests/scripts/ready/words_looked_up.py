@@ -27,7 +27,7 @@ def encode(line, label):
 
 
 train = tf.data.Dataset.from_tensor_slices((lines, labels)).map(encode)
-train = train.shuffle(32).batch(10)
+train = train.shuffle(16).batch(10)
 model = keras.Sequential(
     [
         keras.Input((40,), dtype="int64"),

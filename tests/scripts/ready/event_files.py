@@ -1,4 +1,4 @@
-"""TensorBoard's callback with histograms, and summaries of the script's own."""
+"""A callback that writes event files for TensorBoard, for training and validation."""
 
 import hashlib
 
@@ -15,8 +15,8 @@ def digest(what, values):
 
 
 rng = np.random.default_rng(0)
-waves = rng.standard_normal((256, 8000), dtype=np.float32)
-labels = rng.integers(0, 4, 256)
+waves = rng.standard_normal((160, 24_000), dtype=np.float32)
+labels = rng.integers(0, 4, 160)
 
 
 def spectrum(wave, label):
@@ -24,17 +24,23 @@ def spectrum(wave, label):
     return tf.reduce_mean(tf.math.log(power + 1e-3), axis=0), label
 
 
-class Own(keras.callbacks.Callback):
-    def __init__(self):
+class Events(keras.callbacks.Callback):
+    def __init__(self, folder):
         super().__init__()
-        self.writer = tf.summary.create_file_writer("logs/own")
+        self.writers = {
+            name: tf.summary.create_file_writer(f"{folder}/{name}")
+            for name in ("train", "validation")
+        }
 
     def on_epoch_end(self, epoch, logs=None):
-        with self.writer.as_default(step=epoch):
-            tf.summary.scalar("double", 2 * logs["loss"])
+        for name, value in logs.items():
+            kind = "validation" if name.startswith("val_") else "train"
+            with self.writers[kind].as_default(step=epoch):
+                tf.summary.write(name.removeprefix("val_"), tf.constant(value))
 
     def on_train_end(self, logs=None):
-        self.writer.close()
+        for writer in self.writers.values():
+            writer.close()
 
 
 model = keras.Sequential(
@@ -42,10 +48,9 @@ model = keras.Sequential(
 )
 model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
 every = tf.data.Dataset.from_tensor_slices((waves, labels)).map(spectrum)
-train, check = every.skip(56).shuffle(32).batch(10), every.take(56).batch(28)
-board = keras.callbacks.TensorBoard("logs", histogram_freq=2, write_graph=False)
+train, check = every.skip(40).shuffle(16).batch(10), every.take(40).batch(20)
 history = model.fit(
-    train, validation_data=check, epochs=7, callbacks=[board, Own()], verbose=0
+    train, validation_data=check, epochs=7, callbacks=[Events("logs")], verbose=0
 )
 print(history.history)
 digest("weights", model.variables)
