@@ -7,6 +7,8 @@ and then asks that at least half were fixed: sameness alone is easy.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.scripts.compare import Compare, Compared
@@ -55,6 +57,7 @@ def test_it_gives_what_it_gives_by_itself(compare, name):
     done = compare(EVERY[name])
     applied[name] = done.fixes
     same(done)
+    assert not re.search(r"\bnan\b", done.plain.out), "what became NaN hides the rest"
 
 
 @slow

@@ -1,4 +1,4 @@
-"""A WGAN with a gradient penalty: the critic takes three steps for one of the other."""
+"""A WGAN with a gradient penalty: its critic takes three steps for one."""
 
 import hashlib
 
@@ -42,6 +42,9 @@ class WGAN(keras.Model):
         super().compile()
         self.for_critic, self.for_painter = critic, painter
 
+    def call(self, noise):
+        return self.painter(noise)
+
     def penalty(self, real, made):
         share = tf.random.uniform([tf.shape(real)[0], 1, 1, 1])
         mixed = real + share * (made - real)
@@ -72,6 +75,7 @@ class WGAN(keras.Model):
 train = tf.data.Dataset.from_tensor_slices((images, labels)).map(prepare)
 train = train.map(lambda image, _: image).shuffle(16).batch(16)
 model = WGAN()
+model(np.zeros((1, 8), np.float32))
 one, two = keras.optimizers.RMSprop(1e-3), keras.optimizers.Adam(1e-3, beta_1=0.5)
 model.compile(one, two)
 print(model.fit(train, epochs=5, verbose=0).history)
