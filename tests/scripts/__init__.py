@@ -1,7 +1,7 @@
 """Training scripts for `feedline run`, and running them.
 
 Each is run twice, by Python and by feedline, and prints a digest of its weights and
-its history. Its map gives the same in every epoch. With HEAD it is dear, so that a
+its history. Its map gives the same in every epoch. With HEAD it is expensive, so that a
 cache is worth many times the noise of a busy machine; with LIGHT it is cheap, for
 where nothing is measured: what is applied comes from a plan written by hand.
 """
