@@ -18,7 +18,8 @@ def tell_bound(dataset, **loop):
     from feedline.job.identity.step import step_of
     from feedline.job.pipeline import Where
     from feedline.job.read import read
-    facts = dict(where=None, model=None, strategy=None, callbacks=(), step_code=None)
+    facts = dict(where=None, model=None, strategy=None, callbacks=())
+    facts.update(step_code=None, step_function=None)
     if "line" in loop:
         loop["where"] = Where(__file__, loop.pop("line"))
     step = step_of(SimpleNamespace(**facts | loop)) if loop else None

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from feedline.errors import one_sentence
 from feedline.fixes.fix import Edit
-from feedline.fixes.saved import SavedPlan
 from feedline.messages import Order
 from feedline.process.channel import Channel
 from feedline.rehearsal.rehearse import Rehearsal
 from feedline.runner import Runner
+from tests.plans import somewhere
 
 
 class Heard(list):
@@ -53,11 +53,11 @@ STEP, OTHER = Edit("compile-step"), Edit("prefetch")
     ("plan", "lines"),
     [
         (None, False),
-        (SavedPlan("train.py:7", "abcd", (OTHER,)), False),
-        (SavedPlan("train.py:7", "abcd", (STEP,)), {7}),
-        (SavedPlan("train.py:7", "abcd", (OTHER, STEP)), {7}),
-        (SavedPlan("other.py:7", "abcd", (STEP,)), False),
-        (SavedPlan("", "abcd", (STEP,)), False),
+        (somewhere(OTHER, where="train.py:7"), False),
+        (somewhere(STEP, where="train.py:7"), {7}),
+        (somewhere(OTHER, STEP, where="train.py:7"), {7}),
+        (somewhere(STEP, where="other.py:7"), False),
+        (somewhere(STEP, where=""), False),
     ],
 )
 def test_only_the_loop_that_a_plan_names_is_rewritten(make, plan, lines):
