@@ -137,7 +137,11 @@ QUIET = {
 
 
 @pytest.mark.parametrize("name", QUIET)
-@pytest.mark.parametrize("options", [(), ("--rehearse",)], ids=["", "rehearse"])
+@pytest.mark.parametrize(
+    "options",
+    [(), pytest.param(("--rehearse",), marks=pytest.mark.slow)],
+    ids=["", "rehearse"],
+)
 def test_what_it_says_is_said_once(place, name, options):
     place.write(NEEDED, QUIET[name])
     if name == "is killed":
@@ -226,7 +230,11 @@ def children(pid: int) -> list[int]:
         return [int(each) for each in file.read().split()]
 
 
-@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["alone", "group"])
+@pytest.mark.parametrize(
+    "send",
+    [os.kill, pytest.param(os.killpg, marks=pytest.mark.slow)],
+    ids=["alone", "group"],
+)
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGALRM"])
 def test_a_signal_that_ends_feedline_ends_all(place, name, send):
     process, rehearsal = started(place, WAITS.replace("TIME", "100"))
@@ -250,9 +258,15 @@ def test_a_signal_for_the_script_is_kept_for_the_run(place):
 
 def test_kill_9_of_feedline_ends_the_rehearsal(place):
     process, rehearsal = started(place, WAITS.replace("TIME", "100"))
+    assert len(os.listdir(place.temp)) == 1
     process.kill()
     process.wait(60)
     assert gone(rehearsal)
+    for _ in range(200):
+        if not os.listdir(place.temp):
+            break
+        time.sleep(0.1)
+    assert os.listdir(place.temp) == []
 
 
 @pytest.mark.parametrize("folder", ["missing", "read-only"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +67,30 @@ def test_only_the_loop_that_a_plan_names_is_rewritten(make, plan, lines):
     assert runner.hoists() == lines
     rehearsal, _ = make(Rehearsal)
     assert rehearsal.hoists() is True
+
+
+SLOW, QUICK = [0.05] * 6, [0.005] * 6
+PASSIVE = {
+    "a long graph that hardly waits": ({}, True),
+    "an eager step": ({"eager": True}, False),
+    "a fit": ({"kind": "fit"}, False),
+    "waiting": ({"waits": [0.004] * 6}, False),
+    "short steps": ({"periods": QUICK, "waits": [0.0001] * 6}, False),
+    "too few steps seen": ({"periods": SLOW[:3], "waits": [0.0] * 3}, False),
+    "waits not seen": ({"waits": []}, False),
+}
+
+
+@pytest.mark.parametrize("name", PASSIVE)
+def test_where_no_fix_is_expected_none_is_looked_for(make, name):
+    """By what was seen in passing, and only if that is clear."""
+    differs, nothing = PASSIVE[name]
+    facts = {"kind": "loop", "eager": False, "periods": SLOW, "waits": [0.001] * 6}
+    loop = SimpleNamespace(**{**facts, **differs})
+    rehearsal, _ = make(Rehearsal)
+    assert rehearsal._nothing_expected(loop) == nothing
+    more, _ = make(Rehearsal, allow=("exact", "numeric"))
+    assert not more._nothing_expected(loop)
 
 
 def test_a_long_error_of_keras_is_one_sentence():

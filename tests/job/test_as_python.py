@@ -3,7 +3,6 @@ prints, what it starts, what it computes."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -218,21 +217,17 @@ def test_watching_does_not_change_the_result(tmp_path):
 
     script = tmp_path / "train.py"
     script.write_text("".join(textwrap.dedent(part) for part in RESULT), "utf-8")
-    program = (
-        "import json, sys; from feedline.child import main;"
-        "sys.argv[1:] = [json.dumps(dict(target=sys.argv[1:], module=False, loop=10**9,"
-        " seconds=9, patient=True, outcome=sys.argv[2] + '.json'))]; main()"
-    )
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    for command, name in (([], "plain"), (["-c", program], "watched")):
-        subprocess.run(
+    why = ["-m", "feedline", "why", "--loop", "99"]
+    for command, name, code in (([], "plain", 0), (why, "watched", 3)):
+        done = subprocess.run(
             [sys.executable, *command, str(script), str(tmp_path / name)],
-            check=True,
             capture_output=True,
+            text=True,
             env=environment,
         )
-    seen = json.loads((tmp_path / "watched.json").read_text("utf-8"))["seen"]
-    assert len(seen) == 7  # it was watched indeed
+        assert done.returncode == code, done.stderr
+    assert done.stderr.count("Seen: ") == 7  # it was watched indeed
     plain, watched = (np.load(tmp_path / f"{n}.npz") for n in ("plain", "watched"))
     assert plain.files == watched.files
     for name in plain.files:

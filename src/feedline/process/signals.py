@@ -110,6 +110,11 @@ class Signals:
             found.si_signo in self._ignored,
         )
 
+    def remember(self, folder: str) -> None:
+        """A folder that must go, also when one signal too many ends us."""
+        if self._canary is not None:
+            self._canary.remember(folder)
+
     def _next_kept(self, seconds: float) -> Received | None:
         if not self._kept:
             sleep(min(seconds, 0.2))

@@ -115,7 +115,7 @@ def rehearse(
     manner = Rehearsing(stdin)
     outcome, code = Outcome(), 0
     try:
-        with _streams(stdin, sealed=not insist) as (streams, scratch):
+        with _streams(stdin, signals, sealed=not insist) as (streams, scratch):
             order = replace(order, mode="rehearse", everything=insist, scratch=scratch)
             outcome, code = run_child(order, signals, manner, streams)
             manner.sweep(signals)
@@ -168,7 +168,9 @@ def _judged(
 
 
 @contextmanager
-def _streams(stdin: Stdin, *, sealed: bool) -> Iterator[tuple[Streams, str | None]]:
+def _streams(
+    stdin: Stdin, signals: Signals, *, sealed: bool
+) -> Iterator[tuple[Streams, str | None]]:
     """The folder for its temporary files is its own, and goes with it."""
     given = stdin.for_rehearsal()
     folder = None
@@ -176,6 +178,7 @@ def _streams(stdin: Stdin, *, sealed: bool) -> Iterator[tuple[Streams, str | Non
         environment = None
         if sealed:
             folder = tempfile.mkdtemp(prefix="feedline-rehearsal-")
+            signals.remember(folder)
             ours = {name: os.path.join(folder, own) for name, own in _OWN.items()}
             environment = {**os.environ, **ours}
         yield Streams(given, hidden=True, environment=environment), folder
