@@ -25,7 +25,7 @@ MADE: list[OwnStep] = []
 
 @pytest.fixture(autouse=True)
 def nobody_catches(monkeypatch):
-    """Pytest changes the code of tests, so that nobody can tell where it has a `try`."""
+    """Pytest changes the code of tests: nobody can tell where it has a `try`."""
     monkeypatch.setattr("feedline.job.steps.twin.caught", lambda _: False)
 
 

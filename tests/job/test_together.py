@@ -23,7 +23,7 @@ SEEN = tf.Variable(0)
 
 @pytest.fixture(autouse=True)
 def nobody_catches(monkeypatch):
-    """Pytest changes the code of tests, so that nobody can tell where it has a `try`."""
+    """Pytest changes the code of tests: nobody can tell where it has a `try`."""
     monkeypatch.setattr("feedline.job.steps.twin.caught", lambda _: False)
     monkeypatch.setattr("feedline.job.steps.together.caught", lambda _: False)
 

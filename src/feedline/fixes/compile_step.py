@@ -26,7 +26,7 @@ from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loop import CannotRun
 
 if TYPE_CHECKING:
-    from feedline.job.steps.source import Held
+    from feedline.job.steps.held import Held
 
 log = logging.getLogger(__name__)
 

@@ -74,7 +74,7 @@ def compiled_aside(
         ),
     )
     if hasattr(code, "co_qualname"):
-        code = code.replace(co_qualname=name)
+        code = code.replace(co_qualname=name)  # type: ignore[call-arg]
     definition.made[code] = known
     return Aside(code, given, code.co_freevars)
 
@@ -83,6 +83,9 @@ def _function(
     name: str, parameters: Sequence[str], body: Sequence[ast.stmt]
 ) -> ast.FunctionDef:
     """Where its first statement stands."""
+    newer: dict[str, Any] = {}
+    if "type_params" in ast.FunctionDef._fields:
+        newer["type_params"] = []
     function = ast.FunctionDef(
         name=name,
         args=ast.arguments(
@@ -94,6 +97,6 @@ def _function(
         ),
         body=[*body],
         decorator_list=[],
-        **({"type_params": []} if "type_params" in ast.FunctionDef._fields else {}),
+        **newer,
     )
     return ast.fix_missing_locations(ast.copy_location(function, body[0]))

@@ -5,9 +5,9 @@
 
 Between two such steps nothing of the script's runs, and of all that they set only
 what the last one has set is ever read: so several of them may go in one launch
-(`together.py`). The script is left as it is: when the loop asks for a batch its frame is
-at hand, and its body is compiled once more, aside, with what the names of the frame hold.
-Knows no TensorFlow.
+(`together.py`). The script is left as it is: when the loop asks for a batch its frame
+is at hand, and its body is compiled once more, aside, with what the names of the frame
+hold. Knows no TensorFlow.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One function of the user's, statement by statement: does it only compute?
 
-A name is resolved to what it holds where that is known: globals, closures, attributes of
-the object whose method it is. Arguments and results are unknown; of those, only methods
-that are known to be harmless may be called (`library.METHODS`). Nothing of the user's is
-run to find out.
+A name is resolved to what it holds where that is known: globals, closures, attributes
+of the object whose method it is. Arguments and results are unknown; of those, only
+methods that are known to be harmless may be called (`library.METHODS`). Nothing of the
+user's is run to find out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Body:
         self.who = _name_of(function, me)
         source = definition_of(self.code)
         if source is None:
-            raise CannotRun(f"the source of {self.who} is not at hand, or has changed")
+            raise CannotRun(f"runs {self.who}, whose source is not at hand or changed")
         self.source = source
         self.function = function
         self.globals = function.__globals__

@@ -98,5 +98,5 @@ def all_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _first_line(node: Function) -> int:
     """As the compiler counts: of its decorators, where it has any."""
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min(each.lineno for each in (node, *decorators))

@@ -15,14 +15,14 @@ a switch is put in front of it:
                                              print(float(loss))
 
 The three are constants of the code, no names. While the switch is off, `ON` is all that
-is called (the length of an empty list), and the script's own statements run in their own
-frame with their own lines: nothing can be told from the script as it was but its
+is called (the length of an empty list), and the script's own statements run in their
+own frame with their own lines: nothing can be told from the script as it was but its
 bytecode. While it is on, `TAKE` reads what the part needs from the frame and has it
 computed (`inline_step.py`); if it declines, the statements run as they stand.
 
-The part is chosen so that both ways leave the same: nothing but the part itself sees the
-names that it sets before it is over, no name is set by chance, and nothing in the file
-looks at names or frames. Where that cannot be said, nothing is done. Functions without
+The part is chosen so that both ways leave the same: nothing but the part itself sees
+the names that it sets before it is over, no name is set by chance, and nothing in the
+file looks at names or frames. Where that cannot be said, nothing is done. Functions without
 such a loop compile to the very same code; that is checked.
 """
 

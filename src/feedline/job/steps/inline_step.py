@@ -3,9 +3,9 @@
 The loop has a switch in front of the step (`inline.py`). While it is on, what the step
 reads is taken from the loop's own frame; the graph computes what the step would leave;
 and the loop goes on with it. Tensors come from the graph. Other things that are left,
-numbers and variables, are what they were when the graph was made: `Held` sees to it that
-they would be the same again. A tape is nothing that a graph could give back, and nobody
-may use it any more: a new one takes its place.
+numbers and variables, are what they were when the graph was made: `Held` sees to it
+that they would be the same again. A tape is nothing that a graph could give back, and
+nobody may use it any more: a new one takes its place.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from feedline.job.loop import CannotRun
 from feedline.job.steps.inline import Inline
+from feedline.job.steps.source import is_keras_variable
 from feedline.job.steps.twin import OwnStep, kind_of
 
 log = logging.getLogger(__name__)
@@ -102,9 +103,10 @@ class InlineStep(OwnStep):
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._last = None
         super().trace(args, kwargs)
-        if self._last is None:
+        left: dict[str, Any] | None = self._last
+        if left is None:
             raise CannotRun("its graph was made before")
-        self._constants[kind_of(args, kwargs)] = self._last
+        self._constants[kind_of(args, kwargs)] = left
 
     def _in_tensors(self, *args: Any) -> dict[str, Any]:
         """What the part leaves in tensors; what else it leaves is noted."""
@@ -131,7 +133,7 @@ def _kind_of_value(value: Any) -> str | None:
     """`tensors`, `constant`, or None for anything else."""
     import tensorflow as tf
 
-    if value is None or isinstance(value, tf.Variable) or _is_keras_variable(value):
+    if value is None or isinstance(value, tf.Variable) or is_keras_variable(value):
         return "constant"
     leaves = tf.nest.flatten(value)
     if leaves and all(type(each) in _CONSTANT for each in leaves):
@@ -140,8 +142,3 @@ def _kind_of_value(value: Any) -> str | None:
     if leaves and all(each is None or isinstance(each, values) for each in leaves):
         return "tensors"
     return None
-
-
-def _is_keras_variable(value: Any) -> bool:
-    keras = sys.modules.get("keras")
-    return keras is not None and isinstance(value, keras.Variable)

@@ -9,7 +9,6 @@ function of the user's is the user's.
 from __future__ import annotations
 
 import builtins
-import functools
 import math
 import sys
 import types
@@ -167,7 +166,6 @@ def is_known_class(kind: type) -> bool:
     return root in (*_ROOTS, "numpy") or getattr(builtins, kind.__name__, None) is kind
 
 
-@functools.lru_cache(maxsize=1024)
 def keeps_only_variables(kind: type) -> bool:
     """Do its objects keep all that they keep in variables, but for what the user wrote
     in classes made from them?"""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import sys
 import types
 import weakref
 from collections.abc import Iterable, Iterator
@@ -91,14 +92,21 @@ def keeps_state(model: Any) -> bool:
     from feedline.job.snapshot import variables_of
 
     try:
-        known = {id(each) for each in variables_of(model)}
-        stray = [each for each in reached_by(model) if id(each) not in known]
+        known = {_identity(each) for each in (*variables_of(model), *_begun(model))}
+        stray = [v for v in reached_by(model) if _identity(v) not in known]
     except CannotRun as reason:
         log.info("a step may keep state: %s", reason)
         return True
     if stray:
         log.info("a step may change variables that are not its model's: %s", stray)
     return bool(stray)
+
+
+def _begun(model: Any) -> Iterable[Any]:
+    """The variables of metrics given to `compile`: a fit begins by resetting them."""
+    look = Look(graph=False)
+    look.content(vars(model).get("_compile_metrics"), "a metric")
+    return look.variables.values()
 
 
 def _look_at(model: Any) -> Look:
@@ -240,9 +248,9 @@ class Look:
     def object(self, value: Any) -> None:
         """One of TensorFlow's or Keras', or of a class of the user's: what the user
         wrote in it counts, and what he may switch in it."""
-        if not self._is_new(value) or is_graph(value):
+        if not self._is_new(value) or is_graph(value) or self._is_variable(value):
             return
-        self._note_variables(value)
+        self._variables_of(value)
         parts = [value]
         flatten = inspect.getattr_static(type(value), "_flatten_layers", None)
         if flatten is not None and not is_users(flatten):
@@ -253,20 +261,22 @@ class Look:
             self._user_methods(part)
             self._inside(part)
 
-    def _note_variables(self, value: Any) -> None:
+    def _is_variable(self, value: Any) -> bool:
         import tensorflow as tf
 
-        if isinstance(value, tf.Variable) or _is_keras_variable(value):
-            self.variables[id(value)] = value
-            return
+        found = isinstance(value, tf.Variable) or is_keras_variable(value)
+        if found:
+            self.variables.setdefault(_identity(value), value)
+        return found
+
+    def _variables_of(self, value: Any) -> None:
+        """By properties of the library's alone."""
         for name in ("variables", "state"):
             static = inspect.getattr_static(type(value), name, None)
-            if not isinstance(static, property) or is_users(static.fget):
-                continue
-            found = getattr(value, name)
-            for each in found if isinstance(found, list | tuple) else [found]:
-                if isinstance(each, tf.Variable) or _is_keras_variable(each):
-                    self.variables[id(each)] = each
+            if isinstance(static, property) and not is_users(static.fget):
+                found = getattr(value, name)
+                for each in found if isinstance(found, list | tuple) else [found]:
+                    self._is_variable(each)
 
     def _switches(self, part: Any) -> None:
         inside = getattr(part, "__dict__", {})
@@ -337,10 +347,10 @@ def _is_theirs(kind: type) -> bool:
 
 def is_users(function: Any) -> bool:
     function = getattr(function, "__func__", function)
-    if isinstance(function, types.FunctionType):
-        function = instead_of.get(function, function)
-    code = getattr(function, "__code__", None)
-    return code is not None and not is_library(code.co_filename)
+    if not isinstance(function, types.FunctionType):
+        return False
+    function = instead_of.get(function, function)
+    return not is_library(function.__code__.co_filename)
 
 
 def is_users_class(kind: type) -> bool:
@@ -388,8 +398,11 @@ def _is_scalar(value: Any) -> bool:
     return type(value).__module__ == "numpy" and isinstance(value, np.generic)
 
 
-def _is_keras_variable(value: Any) -> bool:
-    import sys
+def _identity(variable: Any) -> int:
+    """Keras' variables have one of TensorFlow's in them."""
+    return id(variable._value if is_keras_variable(variable) else variable)
 
+
+def is_keras_variable(value: Any) -> bool:
     keras = sys.modules.get("keras")
     return keras is not None and isinstance(value, keras.Variable)

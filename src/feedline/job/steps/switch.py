@@ -1,6 +1,6 @@
 """A switch in front of statements of a script: they run as they stand, or what they
-would leave comes from elsewhere. Its parts are constants of the code, so that the script
-has no name of ours."""
+would leave comes from elsewhere. Its parts are constants of the code, so that the
+script has no name of ours."""
 
 from __future__ import annotations
 

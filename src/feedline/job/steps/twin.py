@@ -23,13 +23,9 @@ from feedline.job.datasets.functions import draws
 from feedline.job.loop import CannotRun
 from feedline.job.steps.definition import made
 from feedline.job.steps.frames import caught
-from feedline.job.steps.source import (
-    Held,
-    held_by,
-    instead_of,
-    is_users_class,
-    keeps_only_variables,
-)
+from feedline.job.steps.held import Held
+from feedline.job.steps.library import keeps_only_variables
+from feedline.job.steps.source import held_by, instead_of, is_users_class
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +92,7 @@ class OwnStep:
 
     def computed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: types.FrameType
-    ) -> tuple[Any] | None:
+    ) -> tuple[Any, ...] | None:
         """What the graph returns, in a tuple; None where Python is to run the step.
         An error in a graph comes from another place and may leave more done than
         Python's: where the script would catch it, Python runs the step."""
@@ -118,7 +114,9 @@ class OwnStep:
             self._fused_twin = self._compiled(jit_compile=True)
         return self._fused_twin(*args, **kwargs)
 
-    def _if_it_can(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _if_it_can(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
         """What `as_fused` returns, in a tuple; None where XLA cannot compile it, which
         shows before anything is computed."""
         import tensorflow as tf
