@@ -22,8 +22,8 @@ computed (`inline_step.py`); if it declines, the statements run as they stand.
 
 The part is chosen so that both ways leave the same: nothing but the part itself sees
 the names that it sets before it is over, no name is set by chance, and nothing in the
-file looks at names or frames. Where that cannot be said, nothing is done. Functions without
-such a loop compile to the very same code; that is checked.
+file looks at names or frames. Where that cannot be said, nothing is done. Functions
+without such a loop compile to the very same code; that is checked.
 """
 
 from __future__ import annotations
