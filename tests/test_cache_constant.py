@@ -4,6 +4,7 @@ epochs; and none stands behind what may differ in every epoch."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -20,8 +21,10 @@ from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.read import read
 from feedline.job.store import Store, marks
+from feedline.job.store.evidence import Evidence
 from feedline.job.store.files import MOST, Files
 from feedline.job.store.graphs import Unknown
+from feedline.job.store.guard import Guarded
 from feedline.tuning import tuned_dataset
 from tests.test_tune import looked_at
 
@@ -250,6 +253,23 @@ def test_a_store_that_cannot_be_is_refused_and_nothing_else_happens(tmp_path):
     assert Store().open("0" * 16) is None
 
 
+def test_ctrl_c_while_a_file_is_looked_at_stays_one():
+    """Python that asks inside of the pipeline is not where it is raised."""
+    evidence = Evidence()
+    interrupts: list[bool] = []
+
+    def look() -> bytes:
+        if interrupts:
+            os.kill(os.getpid(), signal.SIGINT)
+            sum(range(10_000))  # time enough for a handler to run here
+        return b""
+
+    evidence.watch("it", look)
+    interrupts.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        list(Guarded(tf.data.Dataset.range(3), evidence))
+
+
 def test_no_thread_that_the_script_could_join(tmp_path):
     """Neither while an epoch is kept on disk, nor where a message is logged."""
     file = tmp_path / "lines.txt"
@@ -367,6 +387,15 @@ def test_an_order_that_varies_is_kept_only_where_another_order_is_allowed():
     tuned_dataset(cook(), (proposal.edit,))
     with pytest.raises(CannotFix, match="order"):
         tuned_dataset(cook(), (Edit("cache", 1, {"on_disk": False}),))
+
+
+def test_elements_that_fail_and_are_left_out_keep_their_place():
+    def cook():
+        numbers = tf.data.Dataset.range(6).shuffle(6, seed=1)
+        return numbers.map(lambda n: 12 // (n - 3)).ignore_errors().batch(2)
+
+    with pytest.raises(CannotFix, match="fail"):
+        tuned_dataset(cook(), (Edit("cache-before-shuffle", 1, {"maps": 1}),))
 
 
 def test_layers_that_are_adapted_again():
@@ -506,12 +535,14 @@ def differential(folder, kind, tail, fix, place, epochs) -> bool:
     for number, changes in enumerate([[], *epochs]):
         for each in changes:
             change(folder, *each)
-        expected = epoch(plain)
-        assert epoch(tuned) == expected, number
+        found, expected = epoch(tuned), epoch(plain)
         if str(expected[-1:]).endswith("Error']"):
-            # How far the stages ran on behind an error is a matter of chance: after
-            # it, two plain pipelines differ as well.
+            # Before a shuffle a map fails earlier. After an error two plain pipelines
+            # differ as well: how far the stages ran on behind it is chance.
+            alike = slice(-1, None) if fix == "before shuffle" else slice(None)
+            assert found[alike] == expected[alike], number
             break
+        assert found == expected, number
     return True
 
 

@@ -9,7 +9,8 @@ elements come in the very same order: exact.
 Only where all decoded elements fit into half of the free memory, and only for maps
 that always give the same for the same element; if their files change, the data is read
 without the cache from the next epoch on. The first epoch begins later: the buffer is
-filled with decoded elements before the first of them comes out.
+filled with decoded elements before the first of them comes out. An element that cannot
+be decoded fails then, at the start of the epoch.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def propose(case: Case) -> Iterator[Proposal]:
             continue
         after, options = case.pipeline.after(maps[-1]), case.pipeline.options
         front = _moved(shuffle, maps)
-        if why_not(front, after, options, strategy=case.job.strategy):
+        if why_not(front, after, options, strategy=case.job.strategy, moved=True):
             continue
         size = last.bytes_per_element * last.elements_per_batch * steps
         spared = map(case.cost, [*upstream(shuffle.inputs[0]), *maps])
@@ -73,7 +74,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
             f"and {len(maps)} do"
         )
     front = _moved(shuffle, maps)
-    check(pipeline, front, pipeline.after(maps[-1]), edit)
+    check(pipeline, front, pipeline.after(maps[-1]), edit, moved=True)
     front = kept(pipeline, front, edit)
     return pipeline.swap(maps[-1], replace(shuffle, inputs=(front,), spec=front.spec))
 

@@ -44,7 +44,9 @@ def propose(case: Case) -> Iterator[Proposal]:
             continue
         after, options = case.pipeline.after(stage), case.pipeline.options
         front = _without_order(before)
-        if unordered(stage, options) or any(why_not(e, after, options) for e in front):
+        if unordered(stage, options) or any(
+            why_not(each, after, options, moved=True) for each in front
+        ):
             continue
         if case.job.strategy is not None and reads_files(stage):
             continue
@@ -84,7 +86,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
         raise CannotFix(f"the order of {stage.label()} may be another in every pass")
     still = {**stage.args, "func": parts.still, **_PARALLEL}
     front = Stage("map", (before,), still, where=stage.where)
-    check(pipeline, front, pipeline.after(stage), edit)
+    check(pipeline, front, pipeline.after(stage), edit, moved=True)
     front = kept(pipeline, front, edit)
     if order is not None:
         front = replace(order, inputs=(front,), spec=())

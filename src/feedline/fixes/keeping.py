@@ -29,24 +29,37 @@ def why_not(
     *,
     strategy: str | None = None,
     reordered: bool = False,
+    moved: bool = False,
 ) -> str:
     """Why what `front` gives may not be kept, empty where it may. `after` is what
-    reads it, up to the end; `reordered` allows an order that varies."""
+    reads it, up to the end; `reordered` allows an order that varies; `moved` says that
+    `front` would stand before a shuffle that it stood behind."""
     if reason := why_not_same(front):
         return reason
     if unordered(front, options) and not reordered:
         return f"the order of {front.label()} may be another in every pass"
-    if broken := [stage for stage in after if stage.op in BREAKS_OFF]:
-        return f"{broken[0].label()} breaks passes off"
+    for stage in after:
+        if stage.op in BREAKS_OFF:
+            return f"{stage.label()} breaks passes off"
+        if moved and stage.op == "ignore_errors":
+            return "elements that fail are left out, and would fail before the shuffle"
     if strategy is not None and reads_files(front):
         return f"it reads files, which are not looked at again under {strategy}"
     return ""
 
 
-def check(pipeline: Pipeline, front: Stage, after: Iterable[Stage], edit: Edit) -> None:
+def check(
+    pipeline: Pipeline,
+    front: Stage,
+    after: Iterable[Stage],
+    edit: Edit,
+    *,
+    moved: bool = False,
+) -> None:
     """Raises `CannotFix` with the reason."""
     reordered = bool(edit.args.get("reordered"))
-    reason = why_not(front, after, pipeline.options, reordered=reordered)
+    options = pipeline.options
+    reason = why_not(front, after, options, reordered=reordered, moved=moved)
     if reason:
         raise CannotFix(f"{front.label()} may not be cached: {reason}")
 

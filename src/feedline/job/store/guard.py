@@ -39,8 +39,7 @@ class Guarded(dataset_ops.UnaryUnchangedStructureDataset):  # type: ignore[misc]
 
         @tf.autograph.experimental.do_not_convert
         def either(_: Any) -> Any:
-            holds = tf.numpy_function(watch.holds, [], tf.bool)
-            holds.set_shape([])
+            holds = tf.ensure_shape(tf.numpy_function(watch.holds, [], tf.bool), [])
             chosen = tf.cond(
                 holds,
                 lambda: tf.identity(known._variant_tensor),
