@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import keras
@@ -20,11 +21,12 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.read import read
-from feedline.job.store import Store, marks
+from feedline.job.store import Store, files, marks
 from feedline.job.store.evidence import Evidence
 from feedline.job.store.files import MOST, Files
 from feedline.job.store.graphs import Unknown
 from feedline.job.store.guard import Guarded
+from feedline.job.store.recording import settle_all
 from feedline.tuning import tuned_dataset
 from tests.test_tune import looked_at
 
@@ -162,19 +164,32 @@ def test_a_file_of_the_same_size_and_time(tmp_path):
     assert epoch(tuned) == [[float(n) for n in range(20, 30)]]
 
 
-def test_a_file_written_again_before_the_clock_ticks(tmp_path):
-    file = tmp_path / "x"
-    for size in (100, 200_000):  # sampled as a whole, and in parts
-        for number in range(30):
-            content = bytearray(size)
-            file.write_bytes(content)
-            seen = Files()
-            seen.add([str(file)])
-            assert not seen.changed()
-            content[size // 3] = 1
-            with file.open("r+b") as same:
-                same.write(content)
-            assert seen.changed() == str(file), number
+@pytest.mark.parametrize("age_s", [0, 3600])
+def test_a_disk_whose_clock_does_not_tell(tmp_path, monkeypatch, age_s):
+    """A file that was just written is read as a whole, an older one in samples."""
+    told = time.time_ns() - age_s * 10**9
+
+    def stat(name):
+        found = os.stat(name)
+        return found.st_size, told, told, found.st_ino
+
+    monkeypatch.setattr(files, "_stat", stat)
+    monkeypatch.setattr(files, "_FRESH_NS", 600 * 10**9)
+    for place, sampled in (
+        (0, True),
+        (100_000, True),
+        (199_999, True),
+        (66_666, False),
+    ):
+        content = bytearray(200_000)
+        (tmp_path / "x").write_bytes(content)
+        seen = Files()
+        seen.add([str(tmp_path / "x")])
+        assert not seen.changed()
+        content[place] = 1
+        with (tmp_path / "x").open("r+b") as same:
+            same.write(content)
+        assert bool(seen.changed()) == (sampled or age_s == 0), place
 
 
 def test_too_many_files_and_files_elsewhere(tmp_path):
@@ -228,6 +243,7 @@ def test_an_entry_recorded_while_a_file_changed_is_not_completed(tmp_path):
     write(file, range(30, 39))
     list(reading)
     assert epoch(tuned) == epoch(lines(file).batch(3))
+    settle_all()
     assert kept_folders(tmp_path) == []
 
 
@@ -236,6 +252,7 @@ def test_an_entry_of_an_earlier_run_is_left_when_a_file_changes(tmp_path):
     write(file, range(9))
     edit = Edit("cache", 1, {"on_disk": True})
     assert len(epoch(tuned_dataset(lines(file).batch(3), (edit,)))) == 3
+    settle_all()
     later = tuned_dataset(lines(file).batch(3), (edit,))
     assert epoch(later) == epoch(lines(file).batch(3))
     assert len(kept_folders(tmp_path)) == 1

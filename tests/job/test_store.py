@@ -16,6 +16,7 @@ from feedline.errors import FeedlineError
 from feedline.job.read import read
 from feedline.job.store import CannotFix, FillCancelled, Store, StoreFull, marks
 from feedline.job.store.fingerprint import fingerprint, key_or_reason
+from feedline.job.store.recording import settle_all
 
 pytestmark = pytest.mark.tensorflow
 KEY = "0123456789abcdef"
@@ -235,6 +236,7 @@ def test_remember_inside_a_pipeline(tmp_path):
     whole = store.remember(KEY, dataset).repeat(3).batch(7).prefetch(1)
     expected = dataset.repeat(3).batch(7)
     assert [bits(one) for one in whole] == [bits(one) for one in expected]
+    settle_all()  # the manifest is written beside the job
     assert same(store.open(KEY), dataset)
 
 
