@@ -303,6 +303,13 @@ def test_no_thread_that_the_script_could_join(tmp_path):
         assert threading.enumerate() == before
 
 
+def test_a_pipeline_that_fails_is_refused_not_failed_by_us(tmp_path):
+    write(tmp_path / "lines.txt", range(3))
+    uneven = lines(tmp_path / "lines.txt").batch(2).batch(2)
+    with pytest.raises(REFUSALS, match="first element"):
+        tuned_dataset(uneven, (Edit("cache", 3, {"on_disk": True}),))
+
+
 # ------------------------------------------------------------------------- refusals
 
 
