@@ -4,8 +4,10 @@ epochs; and none stands behind what may differ in every epoch."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import keras
@@ -19,9 +21,12 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.read import read
-from feedline.job.store import Store, marks
+from feedline.job.store import Store, files, marks
+from feedline.job.store.evidence import Evidence
 from feedline.job.store.files import MOST, Files
 from feedline.job.store.graphs import Unknown
+from feedline.job.store.guard import Guarded
+from feedline.job.store.recording import settle_all
 from feedline.tuning import tuned_dataset
 from tests.test_tune import looked_at
 
@@ -159,19 +164,32 @@ def test_a_file_of_the_same_size_and_time(tmp_path):
     assert epoch(tuned) == [[float(n) for n in range(20, 30)]]
 
 
-def test_a_file_written_again_before_the_clock_ticks(tmp_path):
-    file = tmp_path / "x"
-    for size in (100, 200_000):  # sampled as a whole, and in parts
-        for number in range(30):
-            content = bytearray(size)
-            file.write_bytes(content)
-            seen = Files()
-            seen.add([str(file)])
-            assert not seen.changed()
-            content[size // 3] = 1
-            with file.open("r+b") as same:
-                same.write(content)
-            assert seen.changed() == str(file), number
+@pytest.mark.parametrize("age_s", [0, 3600])
+def test_a_disk_whose_clock_does_not_tell(tmp_path, monkeypatch, age_s):
+    """A file that was just written is read as a whole, an older one in samples."""
+    told = time.time_ns() - age_s * 10**9
+
+    def stat(name):
+        found = os.stat(name)
+        return found.st_size, told, told, found.st_ino
+
+    monkeypatch.setattr(files, "_stat", stat)
+    monkeypatch.setattr(files, "_FRESH_NS", 600 * 10**9)
+    for place, sampled in (
+        (0, True),
+        (100_000, True),
+        (199_999, True),
+        (66_666, False),
+    ):
+        content = bytearray(200_000)
+        (tmp_path / "x").write_bytes(content)
+        seen = Files()
+        seen.add([str(tmp_path / "x")])
+        assert not seen.changed()
+        content[place] = 1
+        with (tmp_path / "x").open("r+b") as same:
+            same.write(content)
+        assert bool(seen.changed()) == (sampled or age_s == 0), place
 
 
 def test_too_many_files_and_files_elsewhere(tmp_path):
@@ -225,6 +243,7 @@ def test_an_entry_recorded_while_a_file_changed_is_not_completed(tmp_path):
     write(file, range(30, 39))
     list(reading)
     assert epoch(tuned) == epoch(lines(file).batch(3))
+    settle_all()
     assert kept_folders(tmp_path) == []
 
 
@@ -233,6 +252,7 @@ def test_an_entry_of_an_earlier_run_is_left_when_a_file_changes(tmp_path):
     write(file, range(9))
     edit = Edit("cache", 1, {"on_disk": True})
     assert len(epoch(tuned_dataset(lines(file).batch(3), (edit,)))) == 3
+    settle_all()
     later = tuned_dataset(lines(file).batch(3), (edit,))
     assert epoch(later) == epoch(lines(file).batch(3))
     assert len(kept_folders(tmp_path)) == 1
@@ -250,6 +270,23 @@ def test_a_store_that_cannot_be_is_refused_and_nothing_else_happens(tmp_path):
     assert Store().open("0" * 16) is None
 
 
+def test_ctrl_c_while_a_file_is_looked_at_stays_one():
+    """Python that asks inside of the pipeline is not where it is raised."""
+    evidence = Evidence()
+    interrupts: list[bool] = []
+
+    def look() -> bytes:
+        if interrupts:
+            os.kill(os.getpid(), signal.SIGINT)
+            sum(range(10_000))  # time enough for a handler to run here
+        return b""
+
+    evidence.watch("it", look)
+    interrupts.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        list(Guarded(tf.data.Dataset.range(3), evidence))
+
+
 def test_no_thread_that_the_script_could_join(tmp_path):
     """Neither while an epoch is kept on disk, nor where a message is logged."""
     file = tmp_path / "lines.txt"
@@ -264,6 +301,13 @@ def test_no_thread_that_the_script_could_join(tmp_path):
         write(file, range(3))
         assert len(epoch(tuned)) == 1
         assert threading.enumerate() == before
+
+
+def test_a_pipeline_that_fails_is_refused_not_failed_by_us(tmp_path):
+    write(tmp_path / "lines.txt", range(3))
+    uneven = lines(tmp_path / "lines.txt").batch(2).batch(2)
+    with pytest.raises(REFUSALS, match="first element"):
+        tuned_dataset(uneven, (Edit("cache", 3, {"on_disk": True}),))
 
 
 # ------------------------------------------------------------------------- refusals

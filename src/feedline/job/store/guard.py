@@ -7,8 +7,8 @@ elements are read; once it is not, the source is, from then on. Either way the s
 behind it, with the state of their shuffles, are the same objects in the same state,
 so the data goes on as it would have without a cache.
 
-The choice is made inside of the pipeline: Python is asked for one element, and a
-`flat_map` over it returns one of two datasets. It costs half a microsecond an element.
+The choice is made inside of the pipeline: a `flat_map` over one element, whose function
+asks Python and returns one of two datasets. It costs half a microsecond an element.
 """
 
 from __future__ import annotations
@@ -38,11 +38,8 @@ class Guarded(dataset_ops.UnaryUnchangedStructureDataset):  # type: ignore[misc]
         watch = _Watch(evidence)  # not `self`: a cache must go with its last reader
 
         @tf.autograph.experimental.do_not_convert
-        def ask(_: Any) -> Any:
-            return tf.ensure_shape(tf.numpy_function(watch.holds, [], tf.bool), [])
-
-        @tf.autograph.experimental.do_not_convert
-        def either(holds: Any) -> Any:
+        def either(_: Any) -> Any:
+            holds = tf.ensure_shape(tf.numpy_function(watch.holds, [], tf.bool), [])
             chosen = tf.cond(
                 holds,
                 lambda: tf.identity(known._variant_tensor),
@@ -50,10 +47,7 @@ class Guarded(dataset_ops.UnaryUnchangedStructureDataset):  # type: ignore[misc]
             )
             return dataset_ops._VariantDataset(chosen, source.element_spec)
 
-        # Asked in the thread of a `prefetch`, never in the script's own: there a
-        # Ctrl-C would be raised inside of it, and TensorFlow would make an error of it.
-        asked = tf.data.Dataset.range(1).map(ask).prefetch(1)
-        self._chosen = asked.flat_map(either)
+        self._chosen = tf.data.Dataset.range(1).flat_map(either)
         count = int(source.cardinality())
         if count >= 0:
             counted = tf.data.experimental.assert_cardinality(count)

@@ -316,11 +316,12 @@ def _bytes(value: Any) -> int:
     return int(value.nbytes)
 
 
-def _settle_all() -> None:
+def settle_all() -> None:
+    """Wait until all that was read to its end is kept, as the end of a run does."""
     started = time.monotonic()
     for attempt in list(_attempts):
         attempt.settle()
     _log.debug("recordings settled in %.1f s", time.monotonic() - started)
 
 
-atexit.register(_settle_all)
+atexit.register(settle_all)

@@ -96,6 +96,8 @@ class Store:
         """`dataset`, kept by the way while it is first read to its end; later
         iterators, and later runs, read what was kept, as long as the `evidence`
         holds. Whatever goes wrong with keeping it, the elements flow on."""
+        import tensorflow as tf
+
         from feedline.job.store.guard import Guarded
         from feedline.job.store.recording import Recording
         from feedline.job.store.rows import Rows
@@ -106,7 +108,10 @@ class Store:
         if int(dataset.cardinality()) == -1:
             raise CannotFix("an endless dataset cannot be kept")
         self.entries.check()
-        rows, _ = Rows.fitting(dataset)
+        try:
+            rows, _ = Rows.fitting(dataset)
+        except tf.errors.OpError as error:  # the job's to meet, not ours to raise
+            raise CannotFix(f"its first element cannot be read: {error}") from error
         return Recording(self, key, dataset, rows, evidence).dataset()
 
     # ----------------------------------------------------------------- the parts
