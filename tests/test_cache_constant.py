@@ -265,7 +265,7 @@ def test_a_store_that_cannot_be_is_refused_and_nothing_else_happens(tmp_path):
     (tmp_path / "kept" / "feedline-store" / "mine-own").touch()
     file = tmp_path / "lines.txt"
     write(file, range(3))
-    with pytest.raises(FeedlineError, match="did not make it"):
+    with pytest.raises(REFUSALS, match="did not make it"):
         tuned_dataset(lines(file).batch(3), (Edit("cache", 1, {"on_disk": True}),))
     assert Store().open("0" * 16) is None
 

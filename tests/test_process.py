@@ -9,13 +9,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
-from feedline.fixes.fix import Edit
-from feedline.fixes.saved import SavedPlan, save
+from feedline.fixes.saved import save
+from feedline.report.json import to_json
+from tests.place import LIMIT, gone, wait_until
+from tests.plans import somewhere
+from tests.report.samples import sample
 from tests.scripts import FIT, HEAD, MODEL
-from tests.test_bad_input import gone
 
 RUN = ("-m", "feedline", "run")
 
@@ -74,7 +77,7 @@ def test_every_signal_reaches_the_script_once(place):
     assert process.stdout.readline().strip() == "SIGUSR1"
     assert process.poll() is None
     os.kill(script, signal.SIGKILL)
-    assert process.wait(60) == 137
+    assert process.wait(LIMIT) == 137
     assert process.stdout.read() == ""
 
 
@@ -84,8 +87,8 @@ def test_a_signal_that_the_script_does_not_catch_ends_it(place, name):
     process = place.start(*RUN, "train.py")
     script = int(process.stdout.readline())
     process.send_signal(getattr(signal, name))
-    assert process.wait(60) == 128 + getattr(signal, name)
-    assert gone(script)
+    assert process.wait(LIMIT) == 128 + getattr(signal, name)
+    assert wait_until(lambda: gone(script))
     assert f"killed by {name}" in process.stderr.read()
 
 
@@ -104,7 +107,7 @@ def test_a_script_that_takes_its_time_to_end_has_it(place):
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "not yet\n"
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 9
+    assert process.wait(LIMIT) == 9
 
 
 def test_kill_9_of_feedline_ends_the_script(place):
@@ -112,8 +115,8 @@ def test_kill_9_of_feedline_ends_the_script(place):
     process = place.start(*RUN, "train.py")
     script = int(process.stdout.readline())
     process.kill()
-    assert process.wait(60) == -9
-    assert gone(script)
+    assert process.wait(LIMIT) == -9
+    assert wait_until(lambda: gone(script))
 
 
 def test_what_nohup_ignores_is_ignored(place):
@@ -181,7 +184,7 @@ def test_it_can_be_stopped_and_go_on(place):
         until(ours, "S", "R")
     (place.root / "go").touch()
     assert process.stdout.readline() == "gone on\n"
-    assert process.wait(60) == 0
+    assert process.wait(LIMIT) == 0
 
 
 INTERRUPTED = """\
@@ -203,7 +206,7 @@ def test_ctrl_c_is_pythons_own(place, hook):
         process = place.start(*command)
         assert process.stdout.readline() == "ready\n"
         os.killpg(process.pid, signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=LIMIT)
         assert process.returncode == code
         # Where in its line it was, is marked below it.
         lines = [line for line in error.splitlines() if set(line) - set(" ^~")]
@@ -325,8 +328,9 @@ def test_very_many_very_long_arguments(place):
 
 
 def test_a_very_long_plan(place):
-    edits = tuple(Edit("prefetch", number) for number in range(20_000))
-    save(SavedPlan("train.py:1", "abcd", edits), place.root / "p.json")
+    report = json.loads(to_json(replace(sample(), script="x" * 1_000_000)))
+    plan = replace(somewhere(where="train.py:1"), report=report)
+    save(plan, place.root / "p.json")
     assert (place.root / "p.json").stat().st_size > 1_000_000
     place.write("print('ran')\n")
     done = run(place, "--plan", "p.json")
@@ -379,7 +383,7 @@ def test_a_script_that_trains_nothing_ends_well(place):
 
 def test_a_plan_with_a_damaged_report_is_refused_before_the_script_starts(place):
     place.write("print('ran')")
-    plan = SavedPlan("train.py:1", "abcd", (), {"schema": 1, "shares": 3})
+    plan = replace(somewhere(), report={"schema": 1, "shares": 3})
     (place.root / "p.json").write_text(json.dumps(plan.to_dict()))
     done = run(place, "--plan", "p.json")
     assert (done.returncode, done.stdout) == (2, "")

@@ -15,8 +15,8 @@ import time
 import pytest
 
 from feedline.report.json import load as load_report
+from tests.place import LIMIT, gone, wait_until
 from tests.scripts import HEAD, MODEL
-from tests.test_bad_input import gone
 from tests.test_process import RUN, own, run
 
 NEEDED = """\
@@ -243,7 +243,7 @@ def test_a_signal_that_ends_feedline_ends_all(place, name, send):
     assert process.returncode == 128 + getattr(signal, name)
     assert out == ""
     assert "the script was not started" in error
-    assert gone(rehearsal)
+    assert wait_until(lambda: gone(rehearsal))
     assert os.listdir(place.temp) == []
 
 
@@ -253,15 +253,15 @@ def test_a_signal_for_the_script_is_kept_for_the_run(place):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert out == "ran\ngot USR1\n"
-    assert gone(rehearsal)
+    assert wait_until(lambda: gone(rehearsal))
 
 
 def test_kill_9_of_feedline_ends_the_rehearsal(place):
     process, rehearsal = started(place, WAITS.replace("TIME", "100"))
     assert len(os.listdir(place.temp)) == 1
     process.kill()
-    process.wait(60)
-    assert gone(rehearsal)
+    process.wait(LIMIT)
+    assert wait_until(lambda: gone(rehearsal))
     for _ in range(200):
         if not os.listdir(place.temp):
             break

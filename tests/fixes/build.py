@@ -61,3 +61,11 @@ def applied(looked: Case, proposal: Proposal) -> Pipeline:
 def costs_by_index(proposal: Proposal) -> dict[int, Any]:
     assert proposal.costs is not None
     return {cost.index: cost for cost in proposal.costs}
+
+
+class Epochs:
+    """What Keras counts by."""
+
+    def __init__(self, steps_per_epoch, num_batches):
+        self.steps_per_execution = 1
+        self.steps_per_epoch, self.num_batches = steps_per_epoch, num_batches

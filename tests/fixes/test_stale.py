@@ -14,7 +14,7 @@ from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.target import Target
 from tests.causes.build import BATCH, SLICES, part
-from tests.fixes.build import looked_at, of_function
+from tests.fixes.build import Epochs, looked_at, of_function
 
 ARGS = {
     "parallel-map": [{}, {"split": True}],
@@ -145,9 +145,7 @@ def test_launches_ask_who_listens_and_what_is_read():
 def test_no_launch_of_several_steps_where_nobody_knows_how_many_there_are():
     install = fixes.all()["steps-per-execution"].install
     for known, steps in ((None, 1), (40, 8)):
-        epochs = SimpleNamespace(
-            steps_per_execution=1, steps_per_epoch=None, num_batches=known
-        )
+        epochs = Epochs(steps_per_epoch=None, num_batches=known)
         edit = Edit("steps-per-execution", None, {"steps": 8})
         install(Target(model(), epochs), edit)
         assert epochs.steps_per_execution == steps

@@ -13,7 +13,7 @@ from feedline.fixes.target import Target, all_of
 from feedline.job.job import Layer
 from feedline.measure.measurement import MatmulCost, TableCost
 from tests.causes.build import BATCH, HOST, SLICES, about, part
-from tests.fixes.build import looked_at, of_function, one, proposed
+from tests.fixes.build import Epochs, looked_at, of_function, one, proposed
 
 LAUNCHED = {
     "what_if": {
@@ -214,7 +214,7 @@ def test_xla_is_asked_for_training_alone():
 
 def test_only_training_is_launched_several_steps_at_once():
     model = SimpleNamespace(steps_per_execution=1, run_eagerly=False)
-    epochs = SimpleNamespace(steps_per_execution=1, steps_per_epoch=20, num_batches=20)
+    epochs = Epochs(steps_per_epoch=20, num_batches=20)
     target = Target(model, epochs)
     install = fixes.all()["steps-per-execution"].install
     assert install is not None

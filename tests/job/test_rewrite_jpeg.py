@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.job.test_rewrite_helpers import jpeg, last, picture, same_bits
 
 from feedline import fixes
-from feedline.fixes.fix import Edit
+from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.read import read
 from feedline.job.rebuild import rebuild
 from feedline.job.rewrite.crop import cropped_decode
@@ -133,7 +133,7 @@ def test_as_edits_and_not_one_on_top_of_the_other(files):
     here = pipeline.root.number
     edits = [Edit("cropped-decode", here), Edit("scaled-decode", here)]
     assert same_bits(dataset, rebuild(fixes.apply(pipeline, edits[:1]))) == 7
-    with pytest.raises(CannotRewrite, match="already"):
+    with pytest.raises(CannotFix, match="already"):
         fixes.apply(pipeline, edits)
 
 

@@ -18,14 +18,12 @@ pytestmark = pytest.mark.tensorflow
 slow = pytest.mark.slow
 
 EVERY = {script.name: script for script in scripts()}
-# State in the step, state in the map, a shuffle read again, lost steps, the process.
+# State in the step, state in the map, a shuffle read again, lost steps.
 IN_THE_GATE = (
     "callback_make_train_function",
-    "configuration_on_stdin",
     "gan_two_optimizers",
     "second_fit_from_the_same_shuffle",
     "map_variable",
-    "without_training",
 )
 # Fixes that were applied in this session, by script.
 applied: dict[str, tuple[str, ...]] = {}

@@ -37,4 +37,4 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 
 def _fits(ops: set[str]) -> bool:
-    return ops >= {"DecodeJpeg", "Slice"}
+    return "DecodeJpeg" in ops and bool(ops & {"Slice", "StridedSlice"})

@@ -9,9 +9,9 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from tests.job.workers.meeting import meet
 
 from feedline import fixes
-from feedline.fixes.fix import Edit
+from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.read import read
-from feedline.job.workers import CannotFix
+from feedline.job.workers import CannotFix as CannotMove
 from feedline.job.workers.pydataset import parallel_pydataset
 from feedline.prove.proof import Same
 from feedline.prove.same import compare
@@ -113,5 +113,5 @@ def test_pydataset_fails():
     with pytest.raises(KeyError, match="six"):
         parallel[6]
     parallel.close()
-    with pytest.raises(CannotFix, match="processes already"):
+    with pytest.raises(CannotMove, match="processes already"):
         parallel_pydataset(Batches(workers=2, use_multiprocessing=True))

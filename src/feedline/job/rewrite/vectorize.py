@@ -235,7 +235,7 @@ def _check_stateless(stage: Stage) -> None:
             raise CannotRewrite(stage, "it runs Python for every element")
         if one.random:
             raise CannotRewrite(stage, "it draws random numbers")
-        if one.stateful or one.reads or one.outside:
+        if one.stateful or one.outside:
             raise CannotRewrite(stage, "it reads or holds state")
 
 
