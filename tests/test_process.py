@@ -305,7 +305,7 @@ def test_a_training_that_is_measured_shows_nothing_of_it_either(place):
     assert "feedline: training found at train.py:" in done.stderr
     for name, before in zip(("log", "tee"), logs, strict=True):
         text = (place.root / name).read_text()
-        assert "feedline" not in text
+        assert "feedline: " not in text
         assert "Traceback" not in text
         assert text.count("INFO:mine") == before.count("INFO:mine")
 
