@@ -124,9 +124,9 @@ def test_what_nohup_ignores_is_ignored(place):
         print(os.getpid(), flush=True)
         sys.stdin.readline()
         """)
-    shell = f"trap '' HUP; exec {sys.executable} -m feedline run train.py"
+    shell = "trap '' HUP; exec \"$0\" -m feedline run train.py"
     process = subprocess.Popen(
-        ["sh", "-c", shell],
+        ["sh", "-c", shell, sys.executable],
         cwd=place.root,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
