@@ -27,7 +27,7 @@ from feedline.job.store.files import MOST, Files
 from feedline.job.store.graphs import Unknown
 from feedline.job.store.guard import Guarded
 from feedline.job.store.recording import settle_all
-from feedline.tuning import tuned_dataset
+from feedline.session.tuning import tuned_dataset
 from tests.test_tune import looked_at
 
 pytestmark = pytest.mark.tensorflow

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from feedline.captured import report_of, trace
+from feedline.session.captured import report_of, trace
 from feedline.report.json import from_json, to_json
 from feedline.report.terminal import render
 from tests.measure.trace.build import PARTS, Space, planted

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 import feedline
-from feedline.cure import install
-from feedline.each_fit import in_each_fit
+from feedline.session.cure import install
+from feedline.session.each_fit import in_each_fit
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.target import Target
 from tests.plans import TELL

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedline.errors import CannotPutBack
-from feedline.inprocess import bench
+from feedline.session.inprocess import bench
 from feedline.job.loop import Run
 from feedline.measure.clock import SystemClock
 

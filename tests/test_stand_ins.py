@@ -12,7 +12,8 @@ import tensorflow as tf
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from feedline import fixes, stand_ins
+from feedline import fixes
+from feedline.session import stand_ins
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from tests.job.elements import elements

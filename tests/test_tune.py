@@ -33,7 +33,7 @@ from feedline.job.rebuild import rebuild
 from feedline.job.snapshot import variables_of
 from feedline.measure.measurement import Estimate, StageCost
 from feedline.prove.proof import Faster
-from feedline.tuning import tuned_dataset
+from feedline.session.tuning import tuned_dataset
 from tests.causes.build import HOST, about, case
 from tests.job.cases import CASES
 from tests.job.elements import epochs
@@ -433,7 +433,7 @@ def credulous(monkeypatch):
 @pytest.fixture
 def untimed(credulous, monkeypatch):
     """Nothing is timed at all."""
-    monkeypatch.setattr("feedline.tuning.Examiner.examine", planted)
+    monkeypatch.setattr("feedline.session.tuning.Examiner.examine", planted)
 
 
 @pytest.mark.usefixtures("untimed")
@@ -505,7 +505,7 @@ def test_a_fault_of_ours_costs_the_tuning_not_the_dataset(monkeypatch):
     def broken(*args, **more):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr("feedline.tuning.examine_and_cure", broken)
+    monkeypatch.setattr("feedline.session.tuning.examine_and_cure", broken)
     data = tf.data.Dataset.range(3)
     with pytest.warns(UserWarning, match="ours"):
         assert feedline.tune(data) is data

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from feedline import session
+from feedline.session import parent
 from feedline.cli import main
 from tests.place import LIMIT
 
-# `session` runs scripts; where a test is about the command line alone, a module
+# `session.parent` runs scripts; where a test is about the command line alone, a module
 # of the same name takes its place. A program that starts so goes on to set
 # `session.why_script` and to call `main()`.
 WITH_FAKE_SESSION = (
     "import sys, types\n"
-    "session = types.ModuleType('feedline.session')\n"
-    "sys.modules['feedline.session'] = session\n"
-    "import feedline\n"
-    "feedline.session = session\n"
+    "session = types.ModuleType('feedline.session.parent')\n"
+    "sys.modules['feedline.session.parent'] = session\n"
+    "import feedline.session\n"
+    "feedline.session.parent = session\n"
     "from feedline.cli.main import main\n"
 )
 

@@ -37,7 +37,7 @@ class TickingClock(FakeClock):
 
 @pytest.fixture(autouse=True)
 def _ticking(monkeypatch):
-    monkeypatch.setattr("feedline.inprocess.SystemClock", TickingClock)
+    monkeypatch.setattr("feedline.session.inprocess.SystemClock", TickingClock)
 
 
 def make_model() -> keras.Model:
@@ -77,7 +77,7 @@ def looked_at(request):
     model.fit(dataset, epochs=2, verbose=0)
     before, function = values(model), model.train_function
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("feedline.inprocess.SystemClock", clock)
+        patch.setattr("feedline.session.inprocess.SystemClock", clock)
         report = feedline.why(model, dataset, seconds=seconds)
     return model, before, function, report
 

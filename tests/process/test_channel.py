@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.process.channel import Channel
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedline.rehearsal.needed import by_source
+from feedline.session.rehearsal.needed import by_source
 
 NEEDED = {
     "with tf.GradientTape() as tape: pass": "takes gradients",

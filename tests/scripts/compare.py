@@ -33,7 +33,7 @@ TIMES = re.compile(r"\b\d+(s|ms|us|μs)\b")
 LISTEN = """\
 import logging, os
 told = logging.FileHandler(os.environ["TUNED"], delay=True)
-log = logging.getLogger("feedline.tuning")
+log = logging.getLogger("feedline.session.tuning")
 log.addHandler(told)
 log.setLevel(logging.INFO)
 log.propagate = False

@@ -45,7 +45,7 @@ def trace(
 
     save = outputs(json, html, force=force)
 
-    from feedline import captured
+    from feedline.session import captured
     from feedline.errors import FeedlineError
     from feedline.measure.trace.source import find
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from feedline.captured import report_of
+from feedline.session.captured import report_of
 from feedline.measure.trace import source
 from feedline.measure.trace.examine import examine
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from feedline.captured import report_of
+from feedline.session.captured import report_of
 from feedline.report.json import from_json, to_json
 
 NAMED = os.environ.get("FEEDLINE_CAPTURES", "")

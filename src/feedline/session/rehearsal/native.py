@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from feedline.job.imports import AfterImport
-from feedline.rehearsal.seal import Seal
+from feedline.session.rehearsal.seal import Seal
 
 # Ops that write: the module that has them, and which argument is the path. None: it is
 # not one path, or is known only when the op runs.

@@ -1,5 +1,5 @@
 """The process in which the user's script runs under `feedline why`; `runner.py`
-makes of it what `feedline run` needs, `rehearsal/rehearse.py` what a rehearsal does.
+makes of it what `feedline run` needs, `session/rehearsal/rehearse.py` what a rehearsal does.
 
 Started by `children.py`. It runs the script, measures the loop that the watch
 catches, sends the outcome and stops the script.
@@ -27,7 +27,7 @@ from feedline.job.watch import ScriptStopped, Watch
 from feedline.measure.clock import SystemClock
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.measure.run import RunSampler
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.process import lifeline, threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
@@ -292,10 +292,10 @@ def _examination(order: Order, channel: Channel) -> Examination:
     if order.mode == "why":
         return Examination(order, channel, voice)
     if order.mode == "run":
-        from feedline.runner import Runner
+        from feedline.session.runner import Runner
 
         return Runner(order, channel, voice)
-    from feedline.rehearsal.rehearse import Rehearsal
+    from feedline.session.rehearsal.rehearse import Rehearsal
 
     return Rehearsal(order, channel, voice)
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from feedline.children import (
+from feedline.session.children import (
     CannotStart,
     Manner,
     Process,
@@ -26,7 +26,7 @@ from feedline.children import (
     catches,
     run_child,
 )
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.process.channel import Channel
 from feedline.process.signals import Received, Signals
 from feedline.process.stdin import Stdin

@@ -51,7 +51,7 @@ class Applied:
     def to_fit(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
         """Just before its first step."""
         from feedline import fixes
-        from feedline.cure import install, step_edits
+        from feedline.session.cure import install, step_edits
         from feedline.fixes.target import Target
         from feedline.job.read import read
 
@@ -107,7 +107,7 @@ class Applied:
 
     def tuned(self, dataset: Any, edits: tuple[Edit, ...]) -> Any:
         """What is read in this dataset's place from now on."""
-        from feedline import stand_ins
+        from feedline.session import stand_ins
 
         tuned = stand_ins.tuned(dataset, edits)
         self.replaces = True
@@ -117,7 +117,7 @@ class Applied:
         """What is read in this dataset's place, if anything is."""
         if not self.replaces or not hasattr(dataset, "_variant_tensor"):
             return None
-        from feedline import stand_ins
+        from feedline.session import stand_ins
 
         return stand_ins.instead_of(dataset)
 

@@ -3,7 +3,7 @@ to its end, and what it had to say.
 
 How signals are dealt with depends on what the process is for: `Running` is the script
 itself, which is its own master; `Measuring` (`feedline why`) ends soon after its
-verdict; a rehearsal has its own manner (`rehearsal/ahead.py`).
+verdict; a rehearsal has its own manner (`session/rehearsal/ahead.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.process.channel import Channel
 from feedline.process.following import follow, pass_on
 from feedline.process.signals import Received, Signals
@@ -28,7 +28,7 @@ Process = subprocess.Popen[bytes]
 # The folder of the script, not ours nor the current one, comes first on its path.
 _PROGRAM = (
     "import sys; sys.path[0] or sys.path.pop(0); sys.path.insert(0, sys.argv.pop()); "
-    "import feedline.child; sys.path.pop(0); feedline.child.main()"
+    "import feedline.session.child; sys.path.pop(0); feedline.session.child.main()"
 )
 _AFTER_VERDICT_S = 40.0
 _AFTER_CTRL_C_S = 10.0
@@ -160,7 +160,7 @@ def _start(
         unblocked=tuple(sorted(signals.before)) if blocks else None,
     )
     given.put(order.to_bytes())
-    home = str(Path(__file__).parent.parent)
+    home = str(Path(__file__).parents[2])
     command = [sys.executable, *_flags(), "-c", _PROGRAM]
     silent = subprocess.DEVNULL if streams.hidden else None
     try:

@@ -25,8 +25,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from feedline.applied import Applied
-from feedline.child import Examination
+from feedline.session.applied import Applied
+from feedline.session.child import Examination
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.fixes import steps_per_execution
 from feedline.fixes.binding import Binding, only_step, without_step
@@ -38,7 +38,7 @@ from feedline.job.identity.step import step_of
 from feedline.job.job import Job
 from feedline.job.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
@@ -206,8 +206,8 @@ class Runner(Examination):
         from feedline.job.owners import reachable
         from feedline.job.snapshot import nbytes, variables_of
         from feedline.measure.machine import memory
-        from feedline.stand_ins import shared
-        from feedline.tuning import examine_and_cure, stages_in_use
+        from feedline.session.stand_ins import shared
+        from feedline.session.tuning import examine_and_cure, stages_in_use
 
         if nbytes(variables_of(loop.model)) > memory()[1] / 4:
             raise FeedlineError("a copy of the model's variables would not fit")

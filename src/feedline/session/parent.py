@@ -17,7 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from feedline.children import CannotStart, Measuring, Running, run_child, run_plain
+from feedline.session.children import (
+    CannotStart,
+    Measuring,
+    Running,
+    run_child,
+    run_plain,
+)
 from feedline.errors import (
     FeedlineError,
     NoTrainingLoop,
@@ -28,9 +34,9 @@ from feedline.errors import (
 from feedline.fixes.fix import grades
 from feedline.fixes.saved import PlanError, SavedPlan
 from feedline.job.capture import check
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.process.signals import Signals
-from feedline.rehearsal import ahead, needed
+from feedline.session.rehearsal import ahead, needed
 from feedline.report.json import from_json
 from feedline.report.report import Report
 from feedline.report.tidy import tidy
@@ -272,7 +278,7 @@ def tune(
     """
     _need_tensorflow()
     allowed = grades((allow,) if isinstance(allow, str) else allow)
-    from feedline import tuning
+    from feedline.session import tuning
 
     return tuning.tune(dataset, model, allowed, seconds)
 
@@ -288,6 +294,6 @@ def why(model: Any, dataset: Any, *, seconds: float = 60.0) -> Report:
     >>> report.show()
     """
     _need_tensorflow()
-    from feedline.inprocess import examine_model
+    from feedline.session.inprocess import examine_model
 
     return examine_model(model, dataset, seconds)

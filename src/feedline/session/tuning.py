@@ -21,12 +21,12 @@ import tensorflow as tf
 
 from feedline import causes, fixes
 from feedline.causes.finding import Finding
-from feedline.cure import Cure, install, step_edits
-from feedline.each_fit import in_each_fit
+from feedline.session.cure import Cure, install, step_edits
+from feedline.session.each_fit import in_each_fit
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
-from feedline.inprocess import bench, check, ended, watched
+from feedline.session.inprocess import bench, check, ended, watched
 from feedline.job.job import Job
 from feedline.job.let_go import look, unseen, without_waiting
 from feedline.job.loop import Experiment, InputFailed, LoopEnded, Run, drive

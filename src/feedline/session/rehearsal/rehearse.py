@@ -22,13 +22,13 @@ from feedline.job.capture import Hoist
 from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
 from feedline.job.pipeline import Pipeline
 from feedline.job.watch import ScriptStopped
-from feedline.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome
 from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
-from feedline.rehearsal import landlock, native
-from feedline.rehearsal.seal import Seal
-from feedline.runner import Runner, plan_of, said
+from feedline.session.rehearsal import landlock, native
+from feedline.session.rehearsal.seal import Seal
+from feedline.session.runner import Runner, plan_of, said
 
 _EXAMINING = 0.5
 _LEAST_PREPARING_S = 120.0
@@ -200,10 +200,10 @@ class Rehearsal(Runner):
     def _experiment(
         self, loop: Any, pipeline: Pipeline, seconds: float
     ) -> Experiment[None]:
-        from feedline.cure import Cure
+        from feedline.session.cure import Cure
         from feedline.job.owners import reachable
         from feedline.measure.examine import Examiner
-        from feedline.stand_ins import shared
+        from feedline.session.stand_ins import shared
 
         # Before we make datasets of the same stages.
         used, reached = shared(pipeline), reachable(pipeline)
