@@ -7,8 +7,8 @@ import json
 
 from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
+from feedline.fixes.identity.part import Part
 from feedline.fixes.saved import SavedPlan
-from feedline.job.identity.part import Part
 
 TELL = """\
 def tell_bound(dataset, **loop):

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from feedline.session.captured import report_of, trace
 from feedline.report.json import from_json, to_json
 from feedline.report.terminal import render
+from feedline.session.captured import report_of, trace
 from tests.measure.trace.build import PARTS, Space, planted
 from tests.measure.trace.test_stages import fused
 

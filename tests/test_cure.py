@@ -20,7 +20,9 @@ def faster(low, value, high):
 
 @pytest.fixture
 def cure():
-    cure = pytest.importorskip("feedline.session.cure").Cure(None, None, 1.0, ("exact",))
+    cure = pytest.importorskip("feedline.session.cure").Cure(
+        None, None, 1.0, ("exact",)
+    )
     cure.proofs = {(): Same(True, 3)}
     cure.weight_steps = 4
     return cure

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from feedline.errors import one_sentence
 from feedline.fixes.fix import Edit
-from feedline.session.messages import Order
 from feedline.process.channel import Channel
+from feedline.session.messages import Order
 from feedline.session.rehearsal.rehearse import Rehearsal
 from feedline.session.runner import Runner
 from tests.plans import somewhere

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from feedline import fixes
-from feedline.session import stand_ins
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
+from feedline.session import stand_ins
 from tests.job.elements import elements
 from tests.job.strategies import SOURCES, STEPS, recipes
 from tests.test_tune import looked_at

@@ -28,9 +28,9 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Case, Edit
 from feedline.job.job import Job
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import variables_of
+from feedline.job.loops.snapshot import variables_of
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.measurement import Estimate, StageCost
 from feedline.prove.proof import Faster
 from feedline.session.tuning import tuned_dataset

@@ -8,7 +8,7 @@ from typing import Any
 
 from feedline.causes import Finding, diagnose
 from feedline.job.job import Job
-from feedline.job.pipeline import Function, Pipeline, Stage, TensorSpec, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec, Where
 from feedline.measure.measurement import (
     Estimate,
     Machine,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from feedline.job.pipeline import TensorSpec
+from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.measure.measurement import FileCost
 from tests.causes.build import (
     ACCELERATED,

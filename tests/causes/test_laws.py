@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from feedline import causes
 from feedline.job.job import Job, Retrace
-from feedline.job.pipeline import Function, Pipeline, Stage, TensorSpec, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec, Where
 from feedline.measure import measurement as m
 
 OPS = [

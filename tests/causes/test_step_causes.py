@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from feedline.job.job import Layer, Retrace
-from feedline.job.pipeline import Where
+from feedline.job.tfdata.pipeline import Where
 from feedline.measure.measurement import (
     Line,
     MatmulCost,

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from feedline.session import parent
 from feedline.cli import main
+from feedline.session import parent
 from tests.place import LIMIT
 
 # `session.parent` runs scripts; where a test is about the command line alone, a module
@@ -86,9 +86,9 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 
 def with_session(*arguments: str, cwd: Path | None = None, **functions: Any) -> Done:
-    """The same, with these functions in the place of those of `session`, which run
-    scripts: for tests of the command line alone."""
+    """The same, with these functions in the place of those of `session.parent`, which
+    run scripts: for tests of the command line alone."""
     with pytest.MonkeyPatch.context() as patch:
         for name, function in functions.items():
-            patch.setattr(session, name, function)
+            patch.setattr(parent, name, function)
         return here(*arguments, cwd=cwd)

@@ -9,7 +9,7 @@ from typing import Any
 
 from feedline import fixes
 from feedline.fixes.fix import Case, Edit, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from tests.causes.build import Part, case
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job.pipeline import Stage
+from feedline.job.tfdata.pipeline import Stage
 from tests.causes.build import AHEAD, BATCH, HOST, SLICES, about, part
 from tests.fixes.build import (
     applied,

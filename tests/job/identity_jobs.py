@@ -8,8 +8,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.identity.step import step_of
-from feedline.job.read import read
+from feedline.fixes.identity.step import step_of
+from feedline.job.tfdata.read import read
 from feedline.prove.bound import bound
 
 WORDS = {"a", "b", "c", "dd"}

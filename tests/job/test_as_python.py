@@ -16,7 +16,7 @@ from tests.job.scripts import DATA, MODEL, STEP
 from tests.job.scripts import run as run_watched
 from tests.place import LIMIT
 
-from feedline.job import source
+from feedline.job.source import lines
 
 SHOW = """\
 import os, sys
@@ -81,7 +81,7 @@ def test_files_in_the_current_folder_do_not_get_in_the_way(tmp_path):
     (tmp_path / "code" / "train.py").write_text(
         "import json; print(json.dumps(1))", "utf-8"
     )
-    home = Path(source.HOME).parent
+    home = Path(lines.HOME).parent
     environment = {**os.environ, "PYTHONPATH": str(home)}
     program = "import sys; del sys.path[0]; from feedline.cli.main import main; main()"
     done = subprocess.run(

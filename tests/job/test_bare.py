@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.job import programs
 from tests.job.programs import HEAD, PATH, SCOPES, TRAPS, chosen_from, program, run
 
-from feedline.job.source import user_frame
+from feedline.job.source.lines import user_frame
 from feedline.job.steps import bare, frames
 
 STEP = """\
@@ -132,7 +132,7 @@ class Rounds:
 
 @pytest.fixture(autouse=True)
 def only_the_script(monkeypatch):
-    for module in (frames, __import__("feedline.job.source", fromlist=["_"])):
+    for module in (frames, __import__("feedline.job.source.lines", fromlist=["_"])):
         monkeypatch.setattr(module, "is_library", lambda filename: filename != PATH)
 
 

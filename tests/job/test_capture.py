@@ -13,7 +13,8 @@ import pytest
 from tests.job.scripts import DATA, MODEL, STEP, UNSEEN, TickingClock, run
 from tests.place import LIMIT
 
-from feedline.job import hooks, source
+from feedline.job.script import hooks
+from feedline.job.source import lines as source
 
 pytestmark = [
     pytest.mark.tensorflow,

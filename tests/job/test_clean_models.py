@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.job import models
 
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.source import held_in_model, keeps_state, reached_by
 
 pytestmark = pytest.mark.tensorflow

@@ -13,8 +13,8 @@ import sys
 import pytest
 
 from feedline.fixes.binding import Binding
-from feedline.job.identity.part import UNTOLD, Part
-from feedline.job.identity.stages import told
+from feedline.fixes.identity.part import UNTOLD, Part
+from feedline.fixes.identity.stages import told
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 

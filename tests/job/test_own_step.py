@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.twin import OwnStep
 from feedline.prove.weights import compare_own
 

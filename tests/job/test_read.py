@@ -21,8 +21,8 @@ from tests.job.cases import (
 from tests.job.elements import epochs, ops
 
 from feedline.errors import FeedlineError
-from feedline.job.pipeline import Stage, TensorSpec, Where
-from feedline.job.read import read
+from feedline.job.tfdata.pipeline import Stage, TensorSpec, Where
+from feedline.job.tfdata.read import read
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 

@@ -13,10 +13,10 @@ from tests.job.elements import elements, epochs, ops, remade, value
 from tests.job.strategies import recipes
 
 from feedline.errors import CannotRebuild, FeedlineError
-from feedline.job.datasets.reuse import reusing
-from feedline.job.pipeline import Pipeline, Stage, Where
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
+from feedline.job.tfdata.reuse import reusing
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 

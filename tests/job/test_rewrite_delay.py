@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from tests.job.test_rewrite_helpers import last, picture, same_bits
 
-from feedline.job.rewrite.delay import delayed
-from feedline.job.rewrite.flat import CannotRewrite
+from feedline.fixes.means.rewrite.delay import delayed
+from feedline.fixes.means.rewrite.flat import CannotRewrite
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 

@@ -10,10 +10,10 @@ import tensorflow as tf
 from tests.job.elements import ops
 from tests.job.test_rewrite_helpers import jpeg, last, same_bits
 
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.rewrite.draws import draw_apart, split
-from feedline.job.rewrite.flat import CannotRewrite
+from feedline.fixes.means.rewrite.draws import draw_apart, split
+from feedline.fixes.means.rewrite.flat import CannotRewrite
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 EXAMPLES = Path(__file__).parents[2] / "examples"

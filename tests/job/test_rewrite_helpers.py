@@ -4,7 +4,7 @@ pixel from a wrong one, and comparing bit for bit."""
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.read import read
+from feedline.job.tfdata.read import read
 
 
 def picture(rng, height, width):

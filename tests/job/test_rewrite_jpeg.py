@@ -9,11 +9,11 @@ from tests.job.test_rewrite_helpers import jpeg, last, picture, same_bits
 
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.rewrite.crop import cropped_decode
-from feedline.job.rewrite.flat import CannotRewrite
-from feedline.job.rewrite.jpeg import scaled_decode
+from feedline.fixes.means.rewrite.crop import cropped_decode
+from feedline.fixes.means.rewrite.flat import CannotRewrite
+from feedline.fixes.means.rewrite.jpeg import scaled_decode
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 

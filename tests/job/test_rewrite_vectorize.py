@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from tests.job.elements import ops
 from tests.job.test_rewrite_helpers import last, same_bits
 
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.rewrite.flat import CannotRewrite
-from feedline.job.rewrite.vectorize import (
+from feedline.fixes.means.rewrite.flat import CannotRewrite
+from feedline.fixes.means.rewrite.vectorize import (
     agrees,
     rounding,
     vectorize_pipeline,
     vectorized,
 )
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.source import held_by
 
 pytestmark = pytest.mark.tensorflow

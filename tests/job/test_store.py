@@ -14,10 +14,10 @@ import tensorflow as tf
 from tests.place import LIMIT, wait_until
 
 from feedline.errors import FeedlineError
-from feedline.job.read import read
-from feedline.job.store import CannotFix, FillCancelled, Store, StoreFull, marks
-from feedline.job.store.fingerprint import fingerprint, key_or_reason
-from feedline.job.store.recording import settle_all
+from feedline.fixes.means.store import CannotFix, FillCancelled, Store, StoreFull, marks
+from feedline.fixes.means.store.fingerprint import fingerprint, key_or_reason
+from feedline.fixes.means.store.recording import settle_all
+from feedline.job.tfdata.read import read
 
 pytestmark = pytest.mark.tensorflow
 KEY = "0123456789abcdef"

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedline.job.store import CannotFix, Store, StoreFull, marks
-from feedline.job.store.disk import default_folder
-from feedline.job.store.entries import Entries, checksums
-from feedline.job.store.manifest import Manifest
+from feedline.fixes.means.store import CannotFix, Store, StoreFull, marks
+from feedline.fixes.means.store.disk import default_folder
+from feedline.fixes.means.store.entries import Entries, checksums
+from feedline.fixes.means.store.manifest import Manifest
 
 KEYS = ("0123456789abcdef", "fedcba9876543210")
 NAMES = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from feedline.job.feeds import Ring
-from feedline.job.loop import CannotRun
+from feedline.job.loops.feeds import Ring
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.bare import Bare
 from feedline.job.steps.together import Together
 from feedline.job.steps.twin import OwnStep

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 import feedline
 from feedline.errors import FeedlineError
-from feedline.job.snapshot import variables_of
+from feedline.job.loops.snapshot import variables_of
 from feedline.measure.clock import FakeClock, SystemClock
 
 pytestmark = [

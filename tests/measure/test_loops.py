@@ -11,16 +11,9 @@ import itertools
 import pytest
 import tensorflow as tf
 
-from feedline.job.feeds import Live, Ring, batch_size, resize
-from feedline.job.loop import (
-    CannotRun,
-    InputFailed,
-    LoopEnded,
-    Ran,
-    Run,
-    drive,
-)
 from feedline.job.loops import CallLoop, FunctionLoop, PythonLoop
+from feedline.job.loops.feeds import Live, Ring, batch_size, resize
+from feedline.job.loops.loop import CannotRun, InputFailed, LoopEnded, Ran, Run, drive
 from feedline.measure.clock import FakeClock
 
 pytestmark = pytest.mark.tensorflow

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from feedline.session.messages import Order, Outcome
 from feedline.process.channel import Channel
+from feedline.session.messages import Order, Outcome
 
 
 @pytest.fixture(params=["memory", "file"])

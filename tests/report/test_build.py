@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from feedline.causes.finding import Finding
 from feedline.job.job import Job
-from feedline.job.pipeline import Function, Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, Where
 from feedline.measure.measurement import (
     Estimate,
     Line,

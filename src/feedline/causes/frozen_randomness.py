@@ -37,8 +37,8 @@ from collections.abc import Iterator
 
 from feedline.causes.finding import Finding
 from feedline.causes.look import passes, upstream
-from feedline.job.constant import varies
 from feedline.job.job import Job
+from feedline.job.tfdata.constant import varies
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("move-cache",)

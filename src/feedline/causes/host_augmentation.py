@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import ms, seen, without
 from feedline.job.job import Job
-from feedline.job.pipeline import Stage
+from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving
 

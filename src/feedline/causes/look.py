@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from feedline.job.job import Job
-from feedline.job.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import Estimate, Measurement, StageCost
 from feedline.measure.predict import saving
 

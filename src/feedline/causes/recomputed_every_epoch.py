@@ -52,8 +52,8 @@ from feedline.causes.look import (
     upstream,
     without,
 )
-from feedline.job.constant import why_not_same
 from feedline.job.job import Job
+from feedline.job.tfdata.constant import why_not_same
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import saving
 

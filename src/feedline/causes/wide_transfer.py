@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import ms, seen, size
 from feedline.job.job import Job
-from feedline.job.pipeline import TensorSpec
+from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("cast-on-device",)

@@ -45,9 +45,9 @@ def trace(
 
     save = outputs(json, html, force=force)
 
-    from feedline.session import captured
     from feedline.errors import FeedlineError
     from feedline.measure.trace.source import find
+    from feedline.session import captured
 
     files = find(path)
     if (json or html) and len(files) > 1:

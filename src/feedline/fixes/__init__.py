@@ -41,7 +41,7 @@ from feedline.fixes.fix import (
     Proposal,
     grades,
 )
-from feedline.job.pipeline import Pipeline
+from feedline.job.tfdata.pipeline import Pipeline
 
 __all__ = [
     "GRADES",

@@ -27,8 +27,8 @@ from feedline.causes.recomputed_every_epoch import best_place
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
 from feedline.fixes.keeping import check, evidence, kept, why_not
-from feedline.job.constant import unordered
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.constant import unordered
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import Estimate, Measurement
 from feedline.measure.predict import predict_step
 
@@ -104,10 +104,10 @@ def _as_it_stands(case: Case) -> Measurement:
 
 def _stored(pipeline: Pipeline, stage: Stage, edit: Edit) -> Stage:
     """What this stage gives, from the store on disk, or kept there by the way."""
-    from feedline.job.read import read
-    from feedline.job.rebuild import rebuild
-    from feedline.job.store import Store
-    from feedline.job.store.fingerprint import key_or_reason
+    from feedline.fixes.means.store import Store
+    from feedline.fixes.means.store.fingerprint import key_or_reason
+    from feedline.job.tfdata.read import read
+    from feedline.job.tfdata.rebuild import rebuild
 
     # First what the elements depend on, then the key: a file that changes between
     # the two is seen.

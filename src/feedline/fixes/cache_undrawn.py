@@ -20,8 +20,8 @@ from feedline.causes.look import passes, steps_per_pass, upstream
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
-from feedline.job.constant import reads_files, unordered, why_not_same
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"most": number(0)})
@@ -71,7 +71,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.job.rewrite.still import apart, names_and_order
+    from feedline.fixes.means.rewrite.still import apart, names_and_order
 
     stage = find(pipeline, edit.stage)
     before = _order(pipeline, stage) if _draws(stage) else None

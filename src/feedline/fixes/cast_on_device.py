@@ -18,7 +18,7 @@ from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.in_step import last_map
 from feedline.fixes.target import Target, Undo
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "both"
 TAKES = Takes(stage=True, args={"rounds": flag()})

@@ -23,7 +23,7 @@ from feedline.causes.look import launching, tried
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 
 if TYPE_CHECKING:
     from feedline.job.steps.held import Held

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline.fixes.fix import CannotFix, Edit, find
-from feedline.job.pipeline import Function, Pipeline, Stage
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 
 SERIAL = (None, 0, 1)
 _VARIABLES = {"ReadVariableOp", "ResourceGather"}

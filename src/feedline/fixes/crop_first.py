@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
 from feedline.fixes.one_map import proposals, rewritten
-from feedline.job.pipeline import Pipeline
+from feedline.job.tfdata.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
@@ -27,7 +27,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.job.rewrite.delay import delayed
+    from feedline.fixes.means.rewrite.delay import delayed
 
     return rewritten(pipeline, edit, _fits, delayed)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
 from feedline.fixes.one_map import proposals, rewritten
-from feedline.job.pipeline import Pipeline
+from feedline.job.tfdata.pipeline import Pipeline
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
@@ -31,7 +31,7 @@ def least(edit: Edit) -> Grade:  # noqa: ARG001
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.job.rewrite.crop import cropped_decode
+    from feedline.fixes.means.rewrite.crop import cropped_decode
 
     return rewritten(pipeline, edit, _fits, cropped_decode)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
@@ -55,6 +55,6 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.job.rewrite.passes import filter_first
+    from feedline.fixes.means.rewrite.passes import filter_first
 
     return filter_first(pipeline, check(pipeline, edit))

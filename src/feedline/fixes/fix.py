@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
-from feedline.job.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import Measurement, StageCost
 
 Grade = Literal["exact", "reordered", "numeric", "advice"]

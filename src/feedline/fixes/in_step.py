@@ -13,7 +13,7 @@ from typing import Any
 from feedline.fixes import conditions
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.target import Target, Undo
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 _ROW_BY_ROW = ("prefetch", "with_options", "repeat", "assert_cardinality", "take")
 
@@ -44,7 +44,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = check(pipeline, edit)
     if not _before_batch(pipeline, stage):
         return pipeline if edit.args.get("host") else _without(pipeline, stage)
-    from feedline.job.rewrite.vectorize import vectorize_pipeline
+    from feedline.fixes.means.rewrite.vectorize import vectorize_pipeline
 
     moved = vectorize_pipeline(pipeline, stage)
     if edit.args.get("host"):
@@ -84,7 +84,7 @@ def _without(pipeline: Pipeline, stage: Stage) -> Pipeline:
 def _function(pipeline: Pipeline, stage: Stage) -> Callable[..., Any]:
     """The map's function over a batch."""
     if _before_batch(pipeline, stage):
-        from feedline.job.rewrite.vectorize import vectorized
+        from feedline.fixes.means.rewrite.vectorize import vectorized
 
         return vectorized(stage)
     from tensorflow.python.data.util import structure

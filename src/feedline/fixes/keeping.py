@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job.constant import reads_files, unordered, why_not_same
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 if TYPE_CHECKING:
-    from feedline.job.store.evidence import Evidence
+    from feedline.fixes.means.store.evidence import Evidence
 
 # A pass over the data that these break off leaves a cache half full.
 BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
@@ -81,10 +81,10 @@ def evidence(pipeline: Pipeline, front: Stage) -> Evidence | None:
     None for a pipeline that was written down, with no dataset behind it."""
     if pipeline.handle is None:
         return None
-    from feedline.job.read import read
-    from feedline.job.rebuild import rebuild
-    from feedline.job.store.evidence import evidence_of
-    from feedline.job.store.graphs import Unknown
+    from feedline.fixes.means.store.evidence import evidence_of
+    from feedline.fixes.means.store.graphs import Unknown
+    from feedline.job.tfdata.read import read
+    from feedline.job.tfdata.rebuild import rebuild
 
     try:
         return evidence_of(read(rebuild(replace(pipeline, root=front))))

@@ -8,7 +8,7 @@ from typing import Any
 
 from feedline.fixes import conditions
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 Fits = Callable[[set[str]], bool]
 """Do the operations of a map's function fit?"""

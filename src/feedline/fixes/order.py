@@ -8,7 +8,7 @@ behind them an epoch in another order is an epoch of other elements.
 from __future__ import annotations
 
 from feedline.fixes.fix import CannotFix
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 # Not `padded_batch`: how far an element is padded is up to its neighbours.
 _ONE_BY_ONE = {

@@ -12,7 +12,7 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"split": flag()})
@@ -69,7 +69,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = check(pipeline, edit)
     if edit.args.get("split"):
-        from feedline.job.rewrite.draws import draw_apart
+        from feedline.fixes.means.rewrite.draws import draw_apart
 
         return draw_apart(pipeline, stage)
     args = {**stage.args, "num_parallel_calls": AUTOTUNE}

@@ -15,7 +15,7 @@ from feedline.causes.look import PREFETCH
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes()

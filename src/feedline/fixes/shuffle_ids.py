@@ -15,7 +15,7 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
@@ -56,6 +56,6 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.job.rewrite.passes import shuffle_first
+    from feedline.fixes.means.rewrite.passes import shuffle_first
 
     return shuffle_first(pipeline, check(pipeline, edit))

@@ -29,8 +29,8 @@ from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.job import Job
-from feedline.job.launches import guarded
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.loops.launches import guarded
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "step"
 TAKES = Takes(args={"steps": number(1, 10_000)})

@@ -13,7 +13,7 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
@@ -66,6 +66,6 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.job.rewrite.vectorize import vectorize_pipeline
+    from feedline.fixes.means.rewrite.vectorize import vectorize_pipeline
 
     return vectorize_pipeline(pipeline, check(pipeline, edit))

@@ -20,7 +20,7 @@ from feedline.causes.look import is_python
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"workers": number(1, 1024)})
@@ -85,7 +85,7 @@ def _of_pydataset(stage: Stage) -> bool:
     """A generator cannot be divided; Keras' over a `PyDataset` can."""
     if stage.op != "from_generator" or stage.handle is None:
         return False
-    from feedline.job.datasets.generators import adapter_of
+    from feedline.job.tfdata.generators import adapter_of
 
     return adapter_of(stage.handle) is not None
 
@@ -93,9 +93,9 @@ def _of_pydataset(stage: Stage) -> bool:
 def _moved(stage: Stage, workers: int) -> Any:
     """The processes of one stage are started once, however often the edit is
     applied; they end with this one."""
-    from feedline.job.workers.function import parallel_python_map
-    from feedline.job.workers.generator import generator_ahead
-    from feedline.job.workers.pydataset import batches_ahead
+    from feedline.fixes.means.workers.function import parallel_python_map
+    from feedline.fixes.means.workers.generator import generator_ahead
+    from feedline.fixes.means.workers.pydataset import batches_ahead
 
     key = id(stage.handle.dataset)
     if key not in _MOVED:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from feedline.job.devices import accelerator, joined
-from feedline.job.facts import job_of
-from feedline.job.feeds import batch_size as size_of
 from feedline.job.job import Job
-from feedline.job.let_go import without_waiting
-from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
 from feedline.job.loops import CallLoop, Loop
-from feedline.job.pipeline import Pipeline
-from feedline.job.watch import Watch
+from feedline.job.loops.devices import accelerator, joined
+from feedline.job.loops.drop_iterator import without_waiting
+from feedline.job.loops.facts import job_of
+from feedline.job.loops.feeds import batch_size as size_of
+from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Run
+from feedline.job.script.watch import Watch
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure import whatif
 from feedline.measure.files import measure_files
 from feedline.measure.live import steps_for, take_capture

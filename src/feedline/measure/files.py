@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from feedline.job.loop import Clock
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.loops.loop import Clock
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import FileCost, StageCost
 
 _SAMPLE = 64
@@ -77,7 +77,7 @@ def _path_source(pipeline: Pipeline) -> Stage | None:
 def _names(pipeline: Pipeline, source: Stage) -> tuple[list[str], int]:
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     dataset = rebuild(replace(pipeline, root=source), fresh=True)
     names = [

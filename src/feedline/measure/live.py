@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from feedline.job.loop import Experiment, Run
+from feedline.job.loops.loop import Experiment, Run
 from feedline.measure.trace import source
 from feedline.measure.trace.capture import Capture
 from feedline.measure.trace.examine import examine

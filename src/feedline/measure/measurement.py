@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from feedline.job.pipeline import Where
+from feedline.job.tfdata.pipeline import Where
 
 if TYPE_CHECKING:
     from feedline.measure.trace.capture import Capture

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from feedline.job.loop import Clock
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.loops.loop import Clock
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.machine import cores
 from feedline.measure.measurement import StageCost
 
@@ -78,7 +78,7 @@ def watch_stages(
     pipeline: Pipeline, clock: Clock, seconds: float
 ) -> tuple[StageCost, ...]:
     """Read a copy of the pipeline alone for a while and take its costs."""
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     small = replace(pipeline, root=_small_shuffles(pipeline.root))
     node = _watch(rebuild(small, fresh=True), clock, seconds / 3)
@@ -235,8 +235,8 @@ def _reader(
     as its buffer holds, without a call into Python for each."""
     import tensorflow as tf
 
-    from feedline.job.devices import quiesce
-    from feedline.job.rebuild import rebuild
+    from feedline.job.loops.devices import quiesce
+    from feedline.job.tfdata.rebuild import rebuild
 
     dataset = rebuild(prefix, fresh=True).repeat()
     options = tf.data.Options()

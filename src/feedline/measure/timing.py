@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from feedline.job.loop import Clock
+from feedline.job.loops.loop import Clock
 from feedline.measure.experiment import estimate, tight
 from feedline.measure.measurement import Estimate
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from feedline.job.loop import Clock, Run
 from feedline.job.loops import CallLoop
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.loops.loop import Clock, Run
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate
 from feedline.measure.timing import compare
@@ -31,7 +31,7 @@ def input_variants(
     """The input alone, as it is (`input:as-is`) and changed, interleaved."""
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     if not any(_ordered_and_parallel(stage) for stage in pipeline.stages()):
         return {}
@@ -74,7 +74,7 @@ def _unordered(stage: Stage) -> Stage:
 def _read_alone(dataset: Any, clock: Clock, *, seconds: float = 0.3) -> float:
     """Milliseconds per batch of a pipeline that has just come to its pace. It is
     gone afterwards: two that live side by side would work against each other."""
-    from feedline.job.devices import quiesce
+    from feedline.job.loops.devices import quiesce
 
     quiesce(clock)
     batches = iter(dataset.repeat())
@@ -96,7 +96,7 @@ def vectorized_map(
     """One batch's worth of this map, element by element and all at once."""
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     if not stage.functions or stage.python or stage.random or elements < 2:
         return {}
@@ -160,7 +160,7 @@ def without_strategy(
     import keras
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     if loop.model is None or loop.strategy is None:
         return {}

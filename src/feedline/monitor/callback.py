@@ -323,7 +323,7 @@ def _steps_per_call(model: Any) -> int:
 
 
 def examples_in(batch: Any) -> int | None:
-    from feedline.job.feeds import batch_size
+    from feedline.job.loops.feeds import batch_size
 
     try:
         return batch_size(batch)

@@ -23,7 +23,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from feedline.job.loop import Clock
+from feedline.job.loops.loop import Clock
 
 _FIRST_PROBES = 6
 _FIRST_APART = 8.0

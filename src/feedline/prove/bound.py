@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from feedline.fixes.binding import Binding
-from feedline.job.identity.part import Part
-from feedline.job.identity.stages import parts
-from feedline.job.identity.world import machine, versions
-from feedline.job.pipeline import Pipeline
+from feedline.fixes.identity.part import Part
+from feedline.fixes.identity.stages import parts
+from feedline.fixes.identity.world import machine, versions
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.machine import cores
 
 

@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.pipeline import Pipeline, Stage
-from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import same_draws
+from feedline.job.loops.snapshot import same_draws
+from feedline.job.tfdata.pipeline import Pipeline, Stage
+from feedline.job.tfdata.rebuild import rebuild
 from feedline.prove.proof import Same
 
 _SEED = 20_260_117

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.feeds import Ring
-from feedline.job.loop import CannotRun
-from feedline.job.snapshot import restored, same_draws, variables_of
+from feedline.job.loops.feeds import Ring
+from feedline.job.loops.loop import CannotRun
+from feedline.job.loops.snapshot import restored, same_draws, variables_of
 from feedline.job.steps.together import Together
 from feedline.job.steps.twin import OwnStep
 

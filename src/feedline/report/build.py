@@ -13,7 +13,7 @@ from feedline.causes.finding import Finding
 from feedline.causes.look import spared
 from feedline.fixes.plan import Trial
 from feedline.job.job import Job
-from feedline.job.pipeline import Where
+from feedline.job.tfdata.pipeline import Where
 from feedline.measure.measurement import (
     WAITED_S,
     Machine,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from feedline.errors import FeedlineError
-from feedline.job.source import is_library
+from feedline.job.source.lines import is_library
 from feedline.report.patches import comments, lines
 from feedline.report.patches.document import CannotEdit, CannotRead, Document
 from feedline.report.patches.edits import NEEDS_ALL, edit, locate

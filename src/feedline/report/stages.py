@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from feedline.causes.look import is_python
-from feedline.job.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import StageCost
 from feedline.report.report import StageRow
 from feedline.report.tidy import tidy

@@ -1,16 +1,16 @@
 """The road walked once: a script or a model goes in, a report comes out.
 
-    parent.py     `feedline why` and `run`: starts the script's process and waits for it
-    children.py   that process from the command's side: started, followed, ended
-    messages.py   what the two send each other
-    child.py      the script's process: runs it, measures the loop that it meets
-    runner.py     the same under `feedline run`: measures, cures, lets it go on
-    rehearsal/    a hidden run before the real one, where measuring would leave a trace
-    inprocess.py  `feedline.why(model, dataset)`: the same without a script
-    tuning.py     `feedline.tune`, and what it shares with `run`
-    cure.py       finds the fixes that help: propose, compare, measure, keep or undo
-    applied.py    puts a plan into the run that counts
-    each_fit.py   the fits of a script that follow the first
-    stand_ins.py  who goes on reading what a fix has replaced
-    captured.py   the verdict from a profiler capture
+parent.py     `feedline why` and `run`: starts the script's process and waits for it
+children.py   that process from the command's side: started, followed, ended
+messages.py   what the two send each other
+child.py      the script's process: runs it, measures the loop that it meets
+runner.py     the same under `feedline run`: measures, cures, lets it go on
+rehearsal/    a hidden run before the real one, where measuring would leave a trace
+inprocess.py  `feedline.why(model, dataset)`: the same without a script
+tuning.py     `feedline.tune`, and what it shares with `run`
+cure.py       finds the fixes that help: propose, compare, measure, keep or undo
+applied.py    puts a plan into the run that counts
+each_fit.py   the fits of a script that follow the first
+stand_ins.py  who goes on reading what a fix has replaced
+captured.py   the verdict from a profiler capture
 """

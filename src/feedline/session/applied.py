@@ -51,9 +51,9 @@ class Applied:
     def to_fit(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
         """Just before its first step."""
         from feedline import fixes
-        from feedline.session.cure import install, step_edits
         from feedline.fixes.target import Target
-        from feedline.job.read import read
+        from feedline.job.tfdata.read import read
+        from feedline.session.cure import install, step_edits
 
         if not edits:
             return
@@ -126,7 +126,7 @@ class Applied:
     def let_go(self, dataset: Any) -> None:
         """An iterator over it is about to be made: from the first one on, none of
         them is waited for when it goes. Whatever fails costs no more than that."""
-        from feedline.job.let_go import look, unseen, without_waiting
+        from feedline.job.loops.drop_iterator import look, unseen, without_waiting
         from feedline.measure.machine import memory
 
         with suppress(Exception):

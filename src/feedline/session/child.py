@@ -1,5 +1,5 @@
 """The process in which the user's script runs under `feedline why`; `runner.py`
-makes of it what `feedline run` needs, `session/rehearsal/rehearse.py` what a rehearsal does.
+makes of it what `feedline run` needs, `rehearsal/rehearse.py` what a rehearsal does.
 
 Started by `children.py`. It runs the script, measures the loop that the watch
 catches, sends the outcome and stops the script.
@@ -20,17 +20,17 @@ from dataclasses import replace
 from typing import Any
 
 from feedline.errors import FeedlineError
-from feedline.job import capture
 from feedline.job.job import Job
-from feedline.job.loop import InputFailed, LoopEnded, drive
-from feedline.job.watch import ScriptStopped, Watch
+from feedline.job.loops.loop import InputFailed, LoopEnded, drive
+from feedline.job.script import run as script
+from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.measure.clock import SystemClock
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.measure.run import RunSampler
-from feedline.session.messages import Order, Outcome
 from feedline.process import lifeline, threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
+from feedline.session.messages import Order, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Examination:
         self.sampler.start()
         self.guard()
         try:
-            code = capture.run(
+            code = script.run(
                 list(self.order.target),
                 module=self.order.module,
                 watch=self.watch,
@@ -88,7 +88,7 @@ class Examination:
     def script_failed(self, error: BaseException) -> None:
         """The script ends with an error of its own."""
 
-    def hoists(self) -> capture.Hoist:
+    def hoists(self) -> script.Hoist:
         """Of which loops are the steps made functions?"""
         return False
 
@@ -237,7 +237,7 @@ class Examination:
     def leave_at_once(self) -> None:
         """Not even `atexit` may take for ever."""
         threads.after(2.0, lambda: os._exit(0))
-        capture.leave_at_once(0)
+        script.leave_at_once(0)
 
     def stuck(self, what: str, seconds: float) -> None:
         if not self._concluded():
@@ -321,4 +321,4 @@ def main() -> None:
         if order.mode == "run":
             _plainly(order)
         raise
-    capture.leave(examination.run())
+    script.leave(examination.run())

@@ -3,7 +3,7 @@ to its end, and what it had to say.
 
 How signals are dealt with depends on what the process is for: `Running` is the script
 itself, which is its own master; `Measuring` (`feedline why`) ends soon after its
-verdict; a rehearsal has its own manner (`session/rehearsal/ahead.py`).
+verdict; a rehearsal has its own manner (`rehearsal/ahead.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from feedline.session.messages import Order, Outcome
 from feedline.process.channel import Channel
 from feedline.process.following import follow, pass_on
 from feedline.process.signals import Received, Signals
+from feedline.session.messages import Order, Outcome
 
 Process = subprocess.Popen[bytes]
 

@@ -21,13 +21,13 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.plan import Outcome, Plan, search
 from feedline.fixes.target import Target
 from feedline.fixes.untried import untried
-from feedline.job import owners
 from feedline.job.job import Job
-from feedline.job.let_go import without_waiting
-from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
 from feedline.job.loops import CallLoop, Loop, PythonLoop, Variant
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
+from feedline.job.loops.drop_iterator import without_waiting
+from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Run
+from feedline.job.tfdata import owners
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.measurement import Measurement
 from feedline.prove import faster, same, weights
 from feedline.prove.proof import Cured, Faster, Same

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from feedline.fixes.steps_per_execution import fitting, launched
-from feedline.job.fits import hear_batches
-from feedline.job.launches import guarded
+from feedline.job.loops.launches import guarded
+from feedline.job.script.fits import hear_batches
 
 log = logging.getLogger(__name__)
 

@@ -16,12 +16,9 @@ import tensorflow as tf
 from feedline import __version__, causes
 from feedline.errors import CannotPutBack, FeedlineError
 from feedline.job.job import Job
-from feedline.job.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.loops import CallLoop
-from feedline.job.pipeline import Where
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import (
+from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
+from feedline.job.loops.snapshot import (
     make_global_generator,
     random_states,
     restored,
@@ -29,15 +26,18 @@ from feedline.job.snapshot import (
     variables_in,
     variables_of,
 )
-from feedline.job.source import here, where_of
-from feedline.job.step_state import (
+from feedline.job.loops.step_state import (
     check_pipeline,
     check_python,
     draws_by_itself,
     traced_step,
     variables_of_step,
 )
-from feedline.job.watch import Update, Watch
+from feedline.job.script.watch import Update, Watch
+from feedline.job.source.lines import here, where_of
+from feedline.job.tfdata.pipeline import Where
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
 from feedline.measure.measurement import Measurement, RunTimes

@@ -17,13 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from feedline.session.children import (
-    CannotStart,
-    Measuring,
-    Running,
-    run_child,
-    run_plain,
-)
 from feedline.errors import (
     FeedlineError,
     NoTrainingLoop,
@@ -33,13 +26,20 @@ from feedline.errors import (
 )
 from feedline.fixes.fix import grades
 from feedline.fixes.saved import PlanError, SavedPlan
-from feedline.job.capture import check
-from feedline.session.messages import Order, Outcome
+from feedline.job.script.run import check
 from feedline.process.signals import Signals
-from feedline.session.rehearsal import ahead, needed
 from feedline.report.json import from_json
 from feedline.report.report import Report
 from feedline.report.tidy import tidy
+from feedline.session.children import (
+    CannotStart,
+    Measuring,
+    Running,
+    run_child,
+    run_plain,
+)
+from feedline.session.messages import Order, Outcome
+from feedline.session.rehearsal import ahead, needed
 
 
 class MeasuringFailed(FeedlineError):

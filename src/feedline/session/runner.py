@@ -25,24 +25,24 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from feedline.session.applied import Applied
-from feedline.session.child import Examination
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.fixes import steps_per_execution
 from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
+from feedline.fixes.identity.part import Part
+from feedline.fixes.identity.step import step_of
 from feedline.fixes.saved import SavedPlan
-from feedline.job.capture import Hoist
-from feedline.job.identity.part import Part
-from feedline.job.identity.step import step_of
 from feedline.job.job import Job
-from feedline.job.pipeline import Pipeline, Where
+from feedline.job.script.run import Hoist
+from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
-from feedline.session.messages import Order, Outcome
 from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.prove.bound import bound
+from feedline.session.applied import Applied
+from feedline.session.child import Examination
+from feedline.session.messages import Order, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class Runner(Examination):
         return wanted is None or len(self.watch.loops) + 1 == wanted
 
     def _pipeline(self, dataset: Any) -> Pipeline | None:
-        from feedline.job.read import read
+        from feedline.job.tfdata.read import read
 
         try:
             return read(dataset).numbered()
@@ -171,7 +171,7 @@ class Runner(Examination):
     def why_not_here(self, loop: Any, pipeline: Pipeline) -> str:
         """Why this fit cannot be measured in the script's own process, before its first
         step; empty where it can."""
-        from feedline.job.step_state import check_pipeline, check_python
+        from feedline.job.loops.step_state import check_pipeline, check_python
 
         if not pipeline.rereadable:
             return "its data cannot be read twice"
@@ -203,8 +203,8 @@ class Runner(Examination):
         return reason is not None
 
     def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
-        from feedline.job.owners import reachable
-        from feedline.job.snapshot import nbytes, variables_of
+        from feedline.job.loops.snapshot import nbytes, variables_of
+        from feedline.job.tfdata.owners import reachable
         from feedline.measure.machine import memory
         from feedline.session.stand_ins import shared
         from feedline.session.tuning import examine_and_cure, stages_in_use
@@ -278,7 +278,7 @@ class Runner(Examination):
         self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
     ) -> tuple[dict[str, Any], ...]:
         """Where in the source the edits belong, for `--patch`."""
-        from feedline.job.facts import step_where
+        from feedline.job.loops.facts import step_where
         from feedline.report.patches.places import places
 
         own = loop.kind == "loop"

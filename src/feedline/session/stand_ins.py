@@ -20,11 +20,11 @@ import tensorflow as tf
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job import owners
-from feedline.job.datasets.table import OPS
-from feedline.job.pipeline import Pipeline, Stage
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
+from feedline.job.tfdata import owners
+from feedline.job.tfdata.ops import OPS
+from feedline.job.tfdata.pipeline import Pipeline, Stage
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 
 _MARK = "_feedline_instead"  # lives and goes with the script's own dataset
 

@@ -21,26 +21,26 @@ import tensorflow as tf
 
 from feedline import causes, fixes
 from feedline.causes.finding import Finding
-from feedline.session.cure import Cure, install, step_edits
-from feedline.session.each_fit import in_each_fit
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
-from feedline.session.inprocess import bench, check, ended, watched
 from feedline.job.job import Job
-from feedline.job.let_go import look, unseen, without_waiting
-from feedline.job.loop import Experiment, InputFailed, LoopEnded, Run, drive
 from feedline.job.loops import CallLoop
-from feedline.job.owners import reachable
-from feedline.job.pipeline import Pipeline, Where
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.source import here, where_of
+from feedline.job.loops.drop_iterator import look, unseen, without_waiting
+from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, Run, drive
+from feedline.job.source.lines import here, where_of
+from feedline.job.tfdata.owners import reachable
+from feedline.job.tfdata.pipeline import Pipeline, Where
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
 from feedline.measure.machine import memory
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.prove.proof import Cured
+from feedline.session.cure import Cure, install, step_edits
+from feedline.session.each_fit import in_each_fit
+from feedline.session.inprocess import bench, check, ended, watched
 
 log = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:
 
 @cache
 def _let_go_of_tuned() -> None:
-    """From now on no epoch over a tuned dataset waits at its end; see `let_go.py`."""
+    """From now on no epoch over a tuned dataset waits at its end."""
 
     def may(dataset: Any) -> bool:
         return getattr(dataset, "_feedline_tuned", False) and unseen(dataset)
@@ -193,7 +193,7 @@ def _let_go_of_tuned() -> None:
 def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]:
     """Numbers of the stages that keep a state and belong to a dataset that was
     read from already: to make them again would start that state anew."""
-    from feedline.job.datasets.table import OPS
+    from feedline.job.tfdata.ops import OPS
 
     known = {
         id(stage.handle.dataset)

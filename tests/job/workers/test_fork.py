@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.place import LIMIT
 
-from feedline.job.workers import CannotFix, fork
+from feedline.fixes.means.workers import CannotFix, fork
 
 PROGRAM = """
 import threading

@@ -13,11 +13,11 @@ from tests.job.workers.meeting import wait_for
 from tests.job.workers.values import values
 from tests.place import wait_until
 
-from feedline.job.pipeline import Pipeline
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.workers import CannotFix
-from feedline.job.workers.generator import generator_ahead
+from feedline.fixes.means.workers import CannotFix
+from feedline.fixes.means.workers.generator import generator_ahead
+from feedline.job.tfdata.pipeline import Pipeline
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 
 pytestmark = pytest.mark.tensorflow
 
@@ -69,7 +69,7 @@ def test_generator_that_uses_one_array_again():
 
 def test_generator_runs_elsewhere_and_ends_early(tmp_path, monkeypatch):
     # A process that does not end by itself is ended: here it has time to.
-    monkeypatch.setattr("feedline.job.workers.process._END_S", 120.0)
+    monkeypatch.setattr("feedline.fixes.means.workers.process._END_S", 120.0)
     cleaned = tmp_path / "cleaned"
 
     def endless():

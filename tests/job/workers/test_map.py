@@ -15,14 +15,14 @@ import tensorflow as tf
 from tests.job.workers.meeting import meet, wait_for
 from tests.job.workers.values import values
 
-from feedline.job.pipeline import Pipeline
-from feedline.job.read import read
-from feedline.job.rebuild import rebuild
-from feedline.job.workers import CannotFix
-from feedline.job.workers.function import parallel_python_map
-from feedline.job.workers.pool import Pool
-from feedline.job.workers.process import Channel
-from feedline.job.workers.shape import tensorflow_in
+from feedline.fixes.means.workers import CannotFix
+from feedline.fixes.means.workers.function import parallel_python_map
+from feedline.fixes.means.workers.pool import Pool
+from feedline.fixes.means.workers.process import Channel
+from feedline.job.source.purity import tensorflow_in
+from feedline.job.tfdata.pipeline import Pipeline
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
 
 pytestmark = pytest.mark.tensorflow
 

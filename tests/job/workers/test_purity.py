@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from feedline.job.workers.shape import Purity, purity
+from feedline.job.source.purity import Purity, purity
 
 pytestmark = pytest.mark.tensorflow
 

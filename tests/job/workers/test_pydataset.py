@@ -10,9 +10,9 @@ from tests.job.workers.meeting import meet
 
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job.read import read
-from feedline.job.workers import CannotFix as CannotMove
-from feedline.job.workers.pydataset import parallel_pydataset
+from feedline.fixes.means.workers import CannotFix as CannotMove
+from feedline.fixes.means.workers.pydataset import parallel_pydataset
+from feedline.job.tfdata.read import read
 from feedline.prove.proof import Same
 from feedline.prove.same import compare
 

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from feedline.session.captured import report_of
 from feedline.measure.trace import source
 from feedline.measure.trace.examine import examine
+from feedline.session.captured import report_of
 
 pytestmark = pytest.mark.tensorflow
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from feedline.session.captured import report_of
 from feedline.report.json import from_json, to_json
+from feedline.session.captured import report_of
 
 NAMED = os.environ.get("FEEDLINE_CAPTURES", "")
 FOLDER = Path(NAMED)

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from feedline.job.devices import sync
-from feedline.job.feeds import Live
-from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
 from feedline.job.loops.base import Loop, Variant
-from feedline.job.pipeline import Where
+from feedline.job.loops.devices import sync
+from feedline.job.loops.feeds import Live
+from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
 from feedline.job.steps import bare, inline
 from feedline.job.steps.frames import running
 from feedline.job.steps.inline_step import InlineStep
 from feedline.job.steps.together import Together
 from feedline.job.steps.twin import OwnStep
+from feedline.job.tfdata.pipeline import Where
 
 
 class PythonLoop(Loop):

@@ -16,8 +16,9 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from feedline.job.changing import CHANGING
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
+from feedline.job.source.changing import CHANGING
+from feedline.job.source.own_values import own_names
 from feedline.job.steps import library
 from feedline.job.steps.definition import definition_of, made
 from feedline.job.steps.held import Held
@@ -32,7 +33,6 @@ from feedline.job.steps.source import (
     is_users,
     is_users_class,
 )
-from feedline.job.workers.own import own_names
 
 _STATEMENTS = (
     *(ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.Return),

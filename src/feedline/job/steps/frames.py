@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from feedline.job.source import is_library
+from feedline.job.source.lines import is_library
 from feedline.job.steps.definition import File, file_of
 
 _GET_ITER = dis.opmap["GET_ITER"]

@@ -37,7 +37,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.source import is_library
+from feedline.job.source.lines import is_library
 from feedline.job.steps import parts
 from feedline.job.steps.aside import Aside, compiled_aside
 from feedline.job.steps.frames import values_in

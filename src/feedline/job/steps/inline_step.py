@@ -16,7 +16,7 @@ import threading
 import types
 from typing import Any
 
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.inline import Inline
 from feedline.job.steps.source import is_keras_variable
 from feedline.job.steps.twin import OwnStep, kind_of

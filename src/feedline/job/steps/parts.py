@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from feedline.job.changing import CHANGING
+from feedline.job.source.changing import CHANGING
 from feedline.job.steps.names import Scope, bound
 
 _PLAIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.If)

@@ -23,8 +23,8 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from feedline.job.loop import CannotRun
-from feedline.job.source import is_library
+from feedline.job.loops.loop import CannotRun
+from feedline.job.source.lines import is_library
 from feedline.job.steps import library
 from feedline.job.steps.held import Held, contents
 from feedline.job.steps.library import keeps_only_variables
@@ -89,7 +89,7 @@ def reached_by(model: Any) -> list[Any]:
 
 def keeps_state(model: Any) -> bool:
     """May an eager step of `fit` keep or print something that nobody could put back?"""
-    from feedline.job.snapshot import variables_of
+    from feedline.job.loops.snapshot import variables_of
 
     try:
         known = {_identity(each) for each in (*variables_of(model), *_begun(model))}

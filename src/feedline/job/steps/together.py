@@ -15,13 +15,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from feedline.job.datasets.functions import draws
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.bare import Bare
 from feedline.job.steps.frames import caught
 from feedline.job.steps.inline_step import InlineStep
 from feedline.job.steps.source import held_by
 from feedline.job.steps.twin import OwnStep, unoptimized
+from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)
 

@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from feedline.job.datasets.functions import draws
-from feedline.job.loop import CannotRun
+from feedline.job.loops.loop import CannotRun
 from feedline.job.steps.definition import made
 from feedline.job.steps.frames import caught
 from feedline.job.steps.held import Held
 from feedline.job.steps.library import keeps_only_variables
 from feedline.job.steps.source import held_by, instead_of, is_users_class
+from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from feedline.measure.trace.kernels import Kernels
 from feedline.measure.trace.kinds import KINDS
 
 if TYPE_CHECKING:
-    from feedline.job.pipeline import Pipeline
+    from feedline.job.tfdata.pipeline import Pipeline
     from feedline.measure.measurement import StageCost
 
 

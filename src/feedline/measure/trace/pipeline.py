@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from feedline.job.pipeline import Function, Pipeline, Stage
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 from feedline.measure.measurement import StageCost
 from feedline.measure.trace.spans import Spans, common, joined, total, within
 from feedline.measure.trace.stages import AHEAD, Path, Seen, before

@@ -13,7 +13,7 @@ from typing import Any
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit
-from feedline.job.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 
 _AT_THE_END = ("prefetch", "prefetch-to-device")
 _SHUFFLE_PASSES = ("prefetch", "with_options", "assert_cardinality")

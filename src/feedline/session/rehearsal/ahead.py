@@ -18,6 +18,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from feedline.process.channel import Channel
+from feedline.process.signals import Received, Signals
+from feedline.process.stdin import Stdin
 from feedline.session.children import (
     CannotStart,
     Manner,
@@ -27,9 +30,6 @@ from feedline.session.children import (
     run_child,
 )
 from feedline.session.messages import Order, Outcome
-from feedline.process.channel import Channel
-from feedline.process.signals import Received, Signals
-from feedline.process.stdin import Stdin
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _STOPPING = ("SIGTSTP", "SIGTTIN", "SIGTTOU")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from feedline.job.imports import AfterImport
+from feedline.job.script.imports import AfterImport
 from feedline.session.rehearsal.seal import Seal
 
 # Ops that write: the module that has them, and which argument is the path. None: it is

@@ -18,14 +18,14 @@ from statistics import median
 from typing import Any, NoReturn
 
 from feedline.errors import one_sentence
-from feedline.job.capture import Hoist
-from feedline.job.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
-from feedline.job.pipeline import Pipeline
-from feedline.job.watch import ScriptStopped
-from feedline.session.messages import Order, Outcome
+from feedline.job.loops.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
+from feedline.job.script.run import Hoist
+from feedline.job.script.watch import ScriptStopped
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
+from feedline.session.messages import Order, Outcome
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
 from feedline.session.runner import Runner, plan_of, said
@@ -200,9 +200,9 @@ class Rehearsal(Runner):
     def _experiment(
         self, loop: Any, pipeline: Pipeline, seconds: float
     ) -> Experiment[None]:
-        from feedline.session.cure import Cure
-        from feedline.job.owners import reachable
+        from feedline.job.tfdata.owners import reachable
         from feedline.measure.examine import Examiner
+        from feedline.session.cure import Cure
         from feedline.session.stand_ins import shared
 
         # Before we make datasets of the same stages.

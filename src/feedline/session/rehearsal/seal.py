@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
-from feedline.job.source import is_library, where_of
+from feedline.job.source.lines import is_library, where_of
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _DEVICES = {"/dev/null", "/dev/zero", "/dev/full"}
