@@ -14,7 +14,8 @@ from statistics import median
 from typing import Any
 
 from feedline.job.job import Job
-from feedline.job.loops import CallLoop, Loop
+from feedline.job.loops.base import Loop
+from feedline.job.loops.call import CallLoop
 from feedline.job.loops.devices import accelerator, joined
 from feedline.job.loops.drop_iterator import without_waiting
 from feedline.job.loops.facts import job_of

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from feedline.job.loops import CallLoop
+from feedline.job.loops.call import CallLoop
 from feedline.job.loops.loop import Clock, Run
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.experiment import estimate

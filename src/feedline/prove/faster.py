@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 
-from feedline.job.loops import Loop, Variant
+from feedline.job.loops.base import Loop, Variant
 from feedline.job.loops.loop import Clock, Experiment, Ran, Run
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate

@@ -22,9 +22,11 @@ from feedline.fixes.plan import Outcome, Plan, search
 from feedline.fixes.target import Target
 from feedline.fixes.untried import untried
 from feedline.job.job import Job
-from feedline.job.loops import CallLoop, Loop, PythonLoop, Variant
+from feedline.job.loops.base import Loop, Variant
+from feedline.job.loops.call import CallLoop
 from feedline.job.loops.drop_iterator import without_waiting
 from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Run
+from feedline.job.loops.python import PythonLoop
 from feedline.job.tfdata import owners
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild

@@ -16,7 +16,7 @@ import tensorflow as tf
 from feedline import __version__, causes
 from feedline.errors import CannotPutBack, FeedlineError
 from feedline.job.job import Job
-from feedline.job.loops import CallLoop
+from feedline.job.loops.call import CallLoop
 from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.loops.snapshot import (
     make_global_generator,

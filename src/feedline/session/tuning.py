@@ -25,7 +25,7 @@ from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
 from feedline.job.job import Job
-from feedline.job.loops import CallLoop
+from feedline.job.loops.call import CallLoop
 from feedline.job.loops.drop_iterator import look, unseen, without_waiting
 from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, Run, drive
 from feedline.job.source.lines import here, where_of

@@ -6,7 +6,8 @@ import logging
 from typing import Any
 
 from feedline.job.job import Job, Layer, Retrace
-from feedline.job.loops import Loop, PythonLoop
+from feedline.job.loops.base import Loop
+from feedline.job.loops.python import PythonLoop
 from feedline.job.script.functions import user_function
 from feedline.job.script.watch import Watch
 from feedline.job.source.lines import is_library, line_of

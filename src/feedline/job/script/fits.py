@@ -30,7 +30,7 @@ class Fits:
 
     def begun(self, model: Any, bound: Any, frame: FrameType) -> None:
         """`bound` are fit's arguments; a callback of ours joins the user's."""
-        from feedline.job.loops import CallLoop
+        from feedline.job.loops.call import CallLoop
 
         loop = CallLoop("fit", where_of(frame), self._watch.clock, model.fit)
         loop.model = model

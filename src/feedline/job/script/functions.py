@@ -148,7 +148,7 @@ class Functions:
     ) -> None:
         import tensorflow as tf
 
-        from feedline.job.loops import FunctionLoop
+        from feedline.job.loops.function import FunctionLoop
 
         python, owner = user_function(function)
         dataset, where = note.loops_over[0]
@@ -208,7 +208,7 @@ class Functions:
     ) -> None:
         """The first call of a step that is handed the iterator and takes its
         batch itself."""
-        from feedline.job.loops import CallLoop
+        from feedline.job.loops.call import CallLoop
 
         place = note.given
         assert place is not None

@@ -309,7 +309,7 @@ class Watch:
             return
         if not self.follows():
             return
-        from feedline.job.loops import PythonLoop
+        from feedline.job.loops.python import PythonLoop
 
         where = where_of(frame)
         loop = self._candidates.get(where)
