@@ -19,7 +19,7 @@ from feedline.fixes.means.workers import CannotFix
 from feedline.fixes.means.workers.function import parallel_python_map
 from feedline.fixes.means.workers.pool import Pool
 from feedline.fixes.means.workers.process import Channel
-from feedline.job.source.purity import tensorflow_in
+from feedline.job.source.uses import tensorflow_in
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild

@@ -25,6 +25,8 @@ _MAKING = {"zeros", "empty", "ones", "full", "array", "arange", "stack", "concat
 _MAKING |= {f"{name}_like" for name in ("zeros", "empty", "ones", "full")}
 _COPYING = {"copy", "astype"}
 _MAKING_BUILTINS = {"list", "dict", "set", "bytearray", "sorted", "open"}
+# What never changes may have any number of owners.
+_MAKING_BUILTINS |= {"len", "int", "float", "bool", "str", "range"}
 
 
 def changes_only_its_own(func: Any) -> bool:
@@ -43,7 +45,7 @@ def changes_only_its_own(func: Any) -> bool:
         if isinstance(changed, ast.Name):
             if changed.id not in own:
                 return False
-        elif not _is_made(changed, func):
+        elif not is_made(changed, func):
             return False
     return True
 
@@ -62,10 +64,10 @@ def opens_to_read(func: Any) -> bool:
         and isinstance(n.func, ast.Name)
         and n.func.id == "open"
     ]
-    return len(named) == len(calls) and all(map(_reads, calls))
+    return len(named) == len(calls) and all(map(only_reads, calls))
 
 
-def _reads(call: ast.Call) -> bool:
+def only_reads(call: ast.Call) -> bool:
     modes = [
         *call.args[1:2],
         *(k.value for k in call.keywords if k.arg in (None, "mode")),
@@ -103,9 +105,7 @@ def own_names(source: ast.AST, func: Any) -> set[str]:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             others |= {*node.names}
         for target, value in _given(node):
-            if isinstance(target, ast.Name) and (
-                value is None or _is_made(value, func)
-            ):
+            if isinstance(target, ast.Name) and (value is None or is_made(value, func)):
                 made[target.id] = made.get(target.id, 0) + 1
     return {name for name in stored if stored[name] == made.get(name)} - others
 
@@ -123,7 +123,7 @@ def _given(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
     return []
 
 
-def _is_made(value: ast.expr, func: Any) -> bool:
+def is_made(value: ast.expr, func: Any) -> bool:
     """Is this a new object, that nobody else has?"""
     if isinstance(value, _MADE):
         return True

@@ -9,6 +9,7 @@ noted in `made`, with the script's own line numbers.
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import types
 import warnings
@@ -46,6 +47,9 @@ class File:
             and getattr(node, "name", "<lambda>") == code.co_name
             and _first_line(node) == code.co_firstlineno
         ]
+        if len(found) > 1:  # lambdas of one line
+            found = [node for node in found if _covers(node, code)]
+            found = found[-1:] if _one_in_another(found) else found
         return found[0] if len(found) == 1 else None
 
 
@@ -94,6 +98,33 @@ def all_codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from all_codes(constant)
+
+
+def _covers(node: Function, code: types.CodeType) -> bool:
+    """Does every instruction stand in the body? Python tells from 3.11 on."""
+    body = node.body
+    if isinstance(body, list) or not hasattr(code, "co_positions"):
+        return False
+    arguments = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    if arguments != [*code.co_varnames[: code.co_argcount]]:
+        return False
+    start = (body.lineno, body.col_offset)
+    end = (body.end_lineno or 0, body.end_col_offset or 0)
+    placed = [
+        ((line, column), (last, last_column))
+        for line, last, column, last_column in code.co_positions()
+        if None not in (line, last, column, last_column)
+        and (column, last_column) != (0, 0)
+    ]
+    return bool(placed) and all(start <= one and other <= end for one, other in placed)
+
+
+def _one_in_another(nodes: list[Function]) -> bool:
+    """Does each stand in the one before it? The last is then the closest."""
+    return len(nodes) > 1 and all(
+        any(inner is each for each in ast.walk(outer))
+        for outer, inner in itertools.pairwise(nodes)
+    )
 
 
 def _first_line(node: Function) -> int:

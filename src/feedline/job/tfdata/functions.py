@@ -84,7 +84,6 @@ def _is_pure(traced: Any) -> bool:
     """Is every Python function in the graph seen to keep no state?"""
     from tensorflow.python.ops import script_ops
 
-    from feedline.fixes.means.workers.function import undecorated
     from feedline.job.source.purity import purity
 
     for op in operations(traced.function.graph):
@@ -92,7 +91,7 @@ def _is_pure(traced: Any) -> bool:
             continue
         registered = script_ops._py_funcs.get(op.get_attr("token").decode())
         inner = getattr(registered, "_func", registered)
-        if inner is None or purity(unwrapped(undecorated(inner))).pure is not True:
+        if inner is None or purity(inner).pure is not True:
             return False
     return True
 

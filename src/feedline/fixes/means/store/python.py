@@ -20,7 +20,8 @@ import numpy as np
 
 from feedline.fixes.means.store.graphs import Unknown, digest, nodes_of
 from feedline.fixes.means.workers.function import undecorated
-from feedline.job.source.purity import is_user, purity, tensorflow_in
+from feedline.job.source.purity import is_user, purity
+from feedline.job.source.uses import tensorflow_in
 from feedline.job.tfdata.functions import closure
 
 PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}

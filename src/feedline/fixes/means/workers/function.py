@@ -23,7 +23,8 @@ from tensorflow.python.ops import script_ops
 
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
-from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
+from feedline.job.source.purity import Purity, purity
+from feedline.job.source.uses import bound_to_here, tensorflow_in
 from feedline.job.tfdata.found import Found
 from feedline.job.tfdata.functions import unwrapped
 from feedline.job.tfdata.pipeline import Stage

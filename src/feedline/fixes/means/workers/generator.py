@@ -27,7 +27,8 @@ from feedline.fixes.means.workers.process import (
     TensorFlowUsed,
     calls,
 )
-from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
+from feedline.job.source.purity import Purity, purity
+from feedline.job.source.uses import bound_to_here, tensorflow_in
 from feedline.job.tfdata.pipeline import Stage
 
 PATIENCE_S = 60.0

@@ -23,7 +23,8 @@ from typing import Any
 
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import LINES, PATIENCE_S, Pool
-from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
+from feedline.job.source.purity import Purity, purity
+from feedline.job.source.uses import bound_to_here, tensorflow_in
 from feedline.job.tfdata.generators import adapter_of, generator_of
 from feedline.job.tfdata.pipeline import Stage
 from feedline.process import threads
