@@ -10,7 +10,7 @@ import pytest
 
 from feedline.cli.words.analogy import parse
 from feedline.errors import FeedlineError
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 from tests.cli.command import Done, here
 
 

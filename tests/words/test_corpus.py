@@ -28,11 +28,11 @@ from tests.words.text import (
 )
 
 from feedline.errors import CorpusError
-from feedline.words import counting
-from feedline.words.blocks import FileBlocks
-from feedline.words.corpus import Corpus, prepare
-from feedline.words.counting import count
-from feedline.words.files import find_files
+from feedline.words.text import counting
+from feedline.words.text.blocks import FileBlocks
+from feedline.words.text.corpus import Corpus, prepare
+from feedline.words.text.counting import count
+from feedline.words.text.readers import find_files
 
 COMPRESSORS = {
     "plain": bytes,
@@ -267,9 +267,9 @@ def test_the_vocabulary_can_be_bounded(tmp_path):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_bounded_table_forgets_the_rarest(tmp_path, threads):
-    from feedline.words.encode import encode
-    from feedline.words.shards import ShardWriter
-    from feedline.words.spool import Spool
+    from feedline.words.text.encode import encode
+    from feedline.words.text.shards import ShardWriter
+    from feedline.words.text.spool import Spool
 
     rare = (f"frequent rare{i} twice{i // 2}\n" for i in range(3000))
     path = write(tmp_path / "c.txt", "".join(rare))
@@ -344,7 +344,7 @@ def test_a_line_of_100_mb_takes_no_more_memory_than_a_short_one(tmp_path, option
     program = (
         "import resource, sys\n"
         "from pathlib import Path\n"
-        "from feedline.words.corpus import Corpus, prepare\n"
+        "from feedline.words.text.corpus import Corpus, prepare\n"
         "def peak():\n"
         "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000\n"
         f"options = {options!r}\n"

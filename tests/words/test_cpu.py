@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedline.words.config import Config
 from feedline.words.engine import cpu, reference, simd, tables
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates
 from feedline.words.engine.weights import compact, fresh, fresh_glove, stride_of
 

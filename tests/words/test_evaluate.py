@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedline.errors import FeedlineError
-from feedline.words import correlation
-from feedline.words.evaluation import compare_pairs, evaluate, solve_analogies
-from feedline.words.vectors import Vectors
+from feedline.words.vectors import correlation
+from feedline.words.vectors.evaluation import compare_pairs, evaluate, solve_analogies
+from feedline.words.vectors.vectors import Vectors
 
 QUESTIONS = "questions-words.txt"
 PAIRS = ("wordsim353.tsv", "simlex999.txt")
@@ -120,7 +120,7 @@ def test_all_of_gensims_questions(vectors):
 
 def test_blocks_do_not_change_the_score(vectors, questions, monkeypatch):
     whole = solve_analogies(vectors, questions)
-    monkeypatch.setattr("feedline.words.evaluation._SCORES", 10_000)
+    monkeypatch.setattr("feedline.words.vectors.evaluation._SCORES", 10_000)
     assert solve_analogies(vectors, questions) == whole
 
 

@@ -18,8 +18,8 @@ from tests.words.peers import fasttext_model
 
 from feedline.errors import OutputExists, VectorsError
 from feedline.words import formats
-from feedline.words.subwords import Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 NAMES = {
     "word2vec": "v.vec",
@@ -352,7 +352,7 @@ def test_a_quantised_model_is_refused(tmp_path):
 
 
 def test_rows_that_fasttext_never_wrote_are_mended_and_said(tmp_path, caplog):
-    from feedline.words.subwords import table
+    from feedline.words.vectors.subwords import table
 
     data = bytearray(_toy())
     words = Vectors.load(_path("toy-model.bin")).words

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from feedline.errors import VectorsError
 from feedline.words import formats
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 FUZZED = ("word2vec", "word2vec-binary", "glove", "fasttext", "numpy", "feedline")
 MEGABYTES = 64

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from feedline.words.engine.kinds import Tally
-from feedline.words.loop import Leg
+from feedline.words.training.loop import Leg
 
 # Reached only where a thread hangs.
 LIMIT = 300

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.words.text import decode, new_place
 
 from feedline.errors import CorpusError
-from feedline.words.corpus import Corpus, prepare
-from feedline.words.phrases import PairCounts, Phrases
+from feedline.words.text.corpus import Corpus, prepare
+from feedline.words.text.phrases import PairCounts, Phrases
 
 WORDS = ["a", "b", "c", "d", "a_b", "b_c"]
 

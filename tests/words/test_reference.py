@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from feedline.words.config import Config
 from feedline.words.engine import reference, tables
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates
 from feedline.words.engine.weights import Weights, fresh, fresh_glove
 

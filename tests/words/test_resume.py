@@ -16,9 +16,9 @@ from tests.words import planted
 
 from feedline import words
 from feedline.errors import OutputExists, TrainingError
-from feedline.words import checkpoint
-from feedline.words.driver import Driver
-from feedline.words.loop import Leg
+from feedline.words.training import checkpoint
+from feedline.words.training.driver import Driver
+from feedline.words.training.loop import Leg
 
 OPTIONS = {"dim": 24, "min_count": 1, "threads": 1}
 EPOCHS = 8
@@ -28,7 +28,7 @@ EPOCHS = 8
 PROGRAM = """
 import json, sys
 from feedline import words
-from feedline.words import checkpoint, driver
+from feedline.words.training import checkpoint, driver
 
 replace, written = checkpoint._replace, []
 

@@ -12,9 +12,9 @@ import pytest
 from tests.words.text import decode, write
 
 from feedline.errors import CorpusError
-from feedline.words.corpus import Corpus, _build, prepare, reopen
-from feedline.words.shards import END, Shards, ShardWriter
-from feedline.words.vocabulary import Vocabulary
+from feedline.words.text.corpus import Corpus, _build, prepare, reopen
+from feedline.words.text.shards import END, Shards, ShardWriter
+from feedline.words.text.vocabulary import Vocabulary
 
 TEXT = "to be or not to be\nthat is the question\n" * 50
 
@@ -208,7 +208,7 @@ def test_two_at_once_build_once(corpus, cache, monkeypatch):
         together.wait(300)
         found.append(prepare(Corpus.of(corpus), cache)[0])
 
-    monkeypatch.setattr("feedline.words.corpus._build", build)
+    monkeypatch.setattr("feedline.words.text.corpus._build", build)
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:
         thread.start()

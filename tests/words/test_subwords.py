@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.words.peers import fasttext_model
 
 from feedline.errors import VectorsError
-from feedline.words.subwords import Subwords, hashed, ngrams, table
+from feedline.words.vectors.subwords import Subwords, hashed, ngrams, table
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 

@@ -10,8 +10,8 @@ from tests.words import planted
 
 from feedline import words
 from feedline.errors import TrainingError
-from feedline.words.config import Config
 from feedline.words.engine import Setup, reference, tables
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates
 from feedline.words.engine.weights import GloveWeights, Weights, fresh_glove
 
@@ -236,7 +236,7 @@ def test_goes_on_from_a_checkpoint(language, whole, tmp_path):
 def test_auto_takes_the_faster_and_says_by_how_much(
     language, monkeypatch, caplog, speeds, said
 ):
-    from feedline.words import auto
+    from feedline.words.training import auto
 
     monkeypatch.setattr(auto, "speed", lambda name, *_: speeds[name])
     with caplog.at_level("INFO", logger="feedline"):
@@ -247,7 +247,7 @@ def test_auto_takes_the_faster_and_says_by_how_much(
 
 
 def test_auto_measures_both(language, monkeypatch):
-    from feedline.words import auto
+    from feedline.words.training import auto
 
     monkeypatch.setattr(auto, "SECONDS", 0.0)
     vectors = words.train(language[:500], engine="auto", **USUAL)
@@ -258,7 +258,7 @@ def test_auto_measures_both(language, monkeypatch):
 
 
 def test_auto_without_tensorflow_is_cpu(language, monkeypatch):
-    from feedline.words import auto
+    from feedline.words.training import auto
 
     monkeypatch.setattr(auto.importlib.util, "find_spec", lambda _: None)
     vectors = words.train(language[:500], engine="auto", **USUAL)

@@ -14,8 +14,8 @@ from feedline.errors import (
     UnknownWord,
     VectorsError,
 )
-from feedline.words.subwords import Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 tf = pytest.importorskip("tensorflow")
 keras = pytest.importorskip("keras")
@@ -77,7 +77,7 @@ def test_subwords_in_the_graph_are_those_of_python(sizes):
 
 
 def test_a_word_can_stand_for_the_unknown_ones():
-    from feedline.words.graph import Lookup
+    from feedline.words.vectors.graph import Lookup
 
     found = Lookup(with_subwords(), unknown="[UNK]")(tf.constant(["no", "the"]))
     np.testing.assert_array_equal(found, made().lookup(["[UNK]", "the"]))

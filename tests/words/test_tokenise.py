@@ -18,8 +18,8 @@ from tests.words.text import (
 )
 
 from feedline.errors import CorpusError
-from feedline.words.corpus import Corpus, prepare
-from feedline.words.runs import keeps_to_words
+from feedline.words.text.corpus import Corpus, prepare
+from feedline.words.text.runs import keeps_to_words
 
 # The pattern SLOW and those after it see more than a run of text.
 SLOW = r"(?<=\S)\w+"

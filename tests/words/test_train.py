@@ -11,8 +11,8 @@ from tests.words import planted
 
 from feedline import words
 from feedline.errors import CorpusError, FeedlineError, OutputExists, TrainingError
-from feedline.words import cooccurrence, spans
-from feedline.words.config import Config
+from feedline.words.engine.config import Config
+from feedline.words.text import cooccurrence, spans
 
 QUICK = {"dim": 16, "epochs": 2, "min_count": 1, "threads": 1}
 

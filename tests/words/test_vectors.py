@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedline.errors import FeedlineError, OutputExists, UnknownWord, VectorsError
-from feedline.words.subwords import Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 WORDS = ("king", "queen", "man", "woman", "apple", "größe", "new york")
 
@@ -158,7 +158,7 @@ def test_no_words_at_all():
 @settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 5), st.integers(1, 70), st.integers(1, 40))
 def test_blocks_do_not_change_the_answer(rows, queries, n, scores):
-    from feedline.words import search
+    from feedline.words.vectors import search
 
     rng = np.random.default_rng(rows * 100 + queries)
     # Few values, so that there are ties between blocks too.
@@ -262,7 +262,7 @@ def test_the_safetensors_file_is_one(tmp_path):
 
 
 def test_the_vocabulary_is_one_that_training_reads(tmp_path):
-    from feedline.words.vocabulary import Vocabulary
+    from feedline.words.text.vocabulary import Vocabulary
 
     vectors = made(WORDS[:6])
     path = vectors.save(tmp_path / "v")
@@ -367,7 +367,7 @@ def test_a_query_needs_no_compiler(tmp_path):
     path = made().save(tmp_path / "v")
     program = (
         "import sys\n"
-        "from feedline.words.vectors import Vectors\n"
+        "from feedline.words.vectors.vectors import Vectors\n"
         f"Vectors.load({str(path)!a}).similar('king')\n"
         "print([m for m in ('numba', 'tensorflow', 'gensim') if m in sys.modules])"
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedline.errors import CorpusError
-from feedline.words.vocabulary import WHITESPACE, Vocabulary, ranked
+from feedline.words.text.vocabulary import WHITESPACE, Vocabulary, ranked
 
 WORDS = st.text(
     st.characters(

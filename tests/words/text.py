@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from feedline.words.corpus import Corpus, prepare
-from feedline.words.shards import END, Shards
-from feedline.words.vocabulary import Vocabulary
+from feedline.words.text.corpus import Corpus, prepare
+from feedline.words.text.shards import END, Shards
+from feedline.words.text.vocabulary import Vocabulary
 
 # More than is looked at to tell text from binary files, so that anything may follow.
 BEGINNING = b"fine words\n" * 800

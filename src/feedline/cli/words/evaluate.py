@@ -12,7 +12,7 @@ from feedline.cli.words.query import Format, Source, load
 from feedline.errors import FeedlineError
 
 if TYPE_CHECKING:
-    from feedline.words.evaluation import Analogies, Evaluation, Pairs, Section
+    from feedline.words.vectors.evaluation import Analogies, Evaluation, Pairs, Section
 
 
 def evaluate(
@@ -76,7 +76,7 @@ def evaluate(
 
     place = None if json is None else target.check(json, force=force)
 
-    from feedline.words.evaluation import evaluate as score
+    from feedline.words.vectors.evaluation import evaluate as score
 
     found = load(Path(vectors), format_name)
     result = score(

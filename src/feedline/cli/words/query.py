@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from feedline.words.vectors import Neighbours, Vectors
+    from feedline.words.vectors.vectors import Neighbours, Vectors
 
 Source = Annotated[
     str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from feedline.words.vectors import Vectors
+    from feedline.words.vectors.vectors import Vectors
 
 
 class Model(str, Enum):
@@ -279,7 +279,7 @@ def train(
     from feedline.cli.words import again
     from feedline.cli.words.bar import Bar
     from feedline.errors import WorkerLost
-    from feedline.words.training import train as run
+    from feedline.words.training.train import train as run
 
     bar = Bar(quiet=quiet)
     try:

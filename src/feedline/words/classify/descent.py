@@ -19,11 +19,11 @@ from feedline.errors import TrainingError
 from feedline.words.classify import kernel
 from feedline.words.classify.bags import Texts
 from feedline.words.classify.options import Options
-from feedline.words.driver import Progress
 from feedline.words.engine.kinds import Tally
 from feedline.words.engine.simd import WIDTH
 from feedline.words.engine.weights import Matrix, depth_of
-from feedline.words.loop import Leg
+from feedline.words.training.driver import Progress
+from feedline.words.training.loop import Leg
 
 Tell = Callable[[Progress], None]
 

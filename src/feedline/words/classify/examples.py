@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from feedline.errors import CorpusError
-from feedline.words.files import TextFile, find_files, open_text
+from feedline.words.text.readers import TextFile, find_files, open_text
 
 PREFIX = b"__label__"
 FORMATS = ("fasttext", "csv", "tsv")

@@ -7,8 +7,8 @@ from typing import Any
 
 from feedline.errors import TrainingError
 from feedline.words.checks import number, whole
-from feedline.words.config import allowed_cores
-from feedline.words.tokenise import compiled
+from feedline.words.engine.config import allowed_cores
+from feedline.words.text.tokenise import compiled
 
 
 @dataclass(frozen=True)

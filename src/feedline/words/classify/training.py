@@ -24,14 +24,14 @@ from feedline.words.classify.descent import Descent, Tell, copies, run
 from feedline.words.classify.encoded import Encoded, encode
 from feedline.words.classify.examples import Column
 from feedline.words.classify.options import Options
-from feedline.words.counting import Counted
-from feedline.words.driver import Progress
 from feedline.words.engine.simd import WIDTH
 from feedline.words.engine.weights import Matrix, blank
-from feedline.words.phrases import Phrases
-from feedline.words.recipe import Recipe
-from feedline.words.table import LONGEST
-from feedline.words.vectors import Vectors
+from feedline.words.text.counting import Counted
+from feedline.words.text.phrases import Phrases
+from feedline.words.text.recipe import Recipe
+from feedline.words.text.table import LONGEST
+from feedline.words.training.driver import Progress
+from feedline.words.vectors.vectors import Vectors
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from feedline.errors import VectorsError
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 # Name -> module. Readers take an open Source; numpy (which maps the file) and
 # projector (which is a directory) a path.

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from feedline.errors import VectorsError
 from feedline.words.formats import bundle
-from feedline.words.subwords import Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 JSON, TENSORS, WORDS = "vectors.json", "vectors.safetensors", "vocabulary.txt"
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words import subwords
 from feedline.words.formats.source import Source, decoded, finite, log, unique
 from feedline.words.formats.text import check_dim
-from feedline.words.vectors import Vectors
+from feedline.words.vectors import subwords
+from feedline.words.vectors.vectors import Vectors
 
 MAGIC = struct.pack("<i", 793712314)
 

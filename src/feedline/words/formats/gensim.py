@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import VectorsError
-from feedline.words import subwords
 from feedline.words.formats import target
-from feedline.words.subwords import Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.vectors import subwords
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 
 def from_gensim(source: Any) -> Vectors:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from feedline.words.formats import target, text
 from feedline.words.formats.source import Source, unique
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 
 def read(source: Source, *, limit: int | None = None) -> Vectors:

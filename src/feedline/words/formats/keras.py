@@ -12,7 +12,7 @@ import numpy as np
 
 from feedline.errors import TensorFlowMissing, VectorsError
 from feedline.words.formats import target
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 
 def layer(
@@ -34,7 +34,7 @@ def layer(
     made.set_weights([matrix])
     if not strings:
         return made
-    from feedline.words.graph import text_of
+    from feedline.words.vectors.graph import text_of
 
     words = keras.Input((None,), dtype="string", name="words")
     numbers = keras.layers.StringLookup(vocabulary=text_of(vectors), name="numbers")

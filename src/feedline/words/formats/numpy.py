@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from feedline.errors import VectorsError
 from feedline.words.formats import target
 from feedline.words.formats.source import decoded, finite, unique
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 
 def read(path: Path, *, limit: int | None = None) -> Vectors:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from feedline.errors import OutputExists, VectorsError
 from feedline.words.formats import target, text
 from feedline.words.formats.source import decoded, opened, unique
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 TENSOR, METADATA, CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
 _HEADER = "word\tcount"

@@ -17,7 +17,7 @@ from typing import Any
 
 from feedline.errors import OutputExists, TensorFlowMissing, VectorsError
 from feedline.words.formats import target
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 MARK = "saved_model.pb"
 
@@ -42,7 +42,7 @@ def check(path: Path, *, force: bool) -> None:
 
 def write(vectors: Vectors, path: Path) -> None:
     try:
-        from feedline.words.graph import Lookup
+        from feedline.words.vectors.graph import Lookup
     except ImportError:
         raise TensorFlowMissing from None
     lookup = Lookup(vectors)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.words.files import ZstdReader
+from feedline.words.text.readers import ZstdReader
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from feedline.words.formats.source import (
     unique,
 )
 from feedline.words.formats.word2vec import read_header
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 
 # word2vec.c cuts words at 100 bytes; longer than this is no word.
 _MAX_WORD = 10_000

@@ -20,8 +20,8 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.errors import TrainingError
-from feedline.words.config import Config
 from feedline.words.engine import Setup
+from feedline.words.engine.config import Config
 from feedline.words.engine.runner import Runner
 from feedline.words.engine.tables import Tables
 from feedline.words.engine.tensorflow import cluster, devices

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.words import search
+from feedline.words.vectors import search
 
 if TYPE_CHECKING:
-    from feedline.words.vectors import Vectors
+    from feedline.words.vectors.vectors import Vectors
 
 _BLOCK = 65_536
 

@@ -112,7 +112,7 @@ def table(
     Word `i` has `ids[offsets[i]:offsets[i + 1]]`, in the order of `ngrams`.
     Words may be given as their UTF-8 bytes, where those are not valid text.
     """
-    from feedline.words.hashing import ngram_table
+    from feedline.words.vectors.hashing import ngram_table
 
     check(min_n, max_n)
     if not 1 <= buckets <= np.iinfo(np.int32).max:

@@ -20,10 +20,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.scan import SKIPPED, Scanner
-from feedline.words.table import LONGEST, USED, Table
-from feedline.words.tokenise import LineScanner, LineTokeniser
-from feedline.words.vocabulary import WHITESPACE
+from feedline.words.text.scan import SKIPPED, Scanner
+from feedline.words.text.table import LONGEST, USED, Table
+from feedline.words.text.tokenise import LineScanner, LineTokeniser
+from feedline.words.text.vocabulary import WHITESPACE
 
 _REPLACEMENT = "\ufffd"
 _MOST_RUNS = 1 << 20

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.shards import END
+from feedline.words.text.shards import END
 
 LARGEST = 32_768
 SMALLEST = 512

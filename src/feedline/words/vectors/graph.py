@@ -18,8 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from feedline.errors import UnknownWord, VectorsError
-from feedline.words.subwords import END_OF_SENTENCE, Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.subwords import END_OF_SENTENCE, Subwords
+from feedline.words.vectors.vectors import Vectors
 
 _FNV_OFFSET, _FNV_PRIME, _MASK = 2166136261, 16777619, 0xFFFFFFFF
 _BYTES = 4  # of a UTF-8 character, at most

@@ -15,9 +15,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.machine_words import prefetch, trailing_zeros, whitespace64
-from feedline.words.shards import END
-from feedline.words.table import (
+from feedline.words.text.machine_words import prefetch, trailing_zeros, whitespace64
+from feedline.words.text.shards import END
+from feedline.words.text.table import (
     ENTRIES,
     LONGEST,
     USED,

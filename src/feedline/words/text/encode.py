@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.merge import chained
-from feedline.words.shards import END, ShardWriter
-from feedline.words.spool import Spool
+from feedline.words.text.merge import chained
+from feedline.words.text.shards import END, ShardWriter
+from feedline.words.text.spool import Spool
 
 LONGEST_SENTENCE = 10_000
 

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.words.atomic import unwritable
-from feedline.words.blocks import BLOCK, Blocks
-from feedline.words.merge import chained, merge
-from feedline.words.scan import SKIPPED, Scanner, Scans
-from feedline.words.spool import Spool
-from feedline.words.table import Table
+from feedline.words.text.blocks import BLOCK, Blocks
+from feedline.words.text.merge import chained, merge
+from feedline.words.text.scan import SKIPPED, Scanner, Scans
+from feedline.words.text.spool import Spool
+from feedline.words.text.table import Table
 
 Progress = Callable[[str, int, "int | None"], None]
 

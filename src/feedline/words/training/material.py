@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
-from feedline.words.cooccurrence import Cooccurrences
 from feedline.words.engine import Setup, engine
+from feedline.words.engine.config import Config
 from feedline.words.engine.runner import Direct
 from feedline.words.engine.tables import Tables
 from feedline.words.engine.weights import fresh, fresh_glove
-from feedline.words.spans import LARGEST, cut
-from feedline.words.task import GloveTask, TextTask, glove_task, text_task
+from feedline.words.text.cooccurrence import Cooccurrences
+from feedline.words.text.spans import LARGEST, cut
+from feedline.words.training.task import GloveTask, TextTask, glove_task, text_task
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 
 from feedline.errors import TrainingError
-from feedline.words.checkpoint import FOLDER, read_tensors, write_tensors
-from feedline.words.config import Config
+from feedline.words.engine.config import Config
 from feedline.words.engine.weights import Matrix, blank, compact
-from feedline.words.subwords import Subwords
-from feedline.words.task import GloveTask, Task, Tensor, TextTask
-from feedline.words.vectors import Vectors
-from feedline.words.vocabulary import Vocabulary
+from feedline.words.text.vocabulary import Vocabulary
+from feedline.words.training.checkpoint import FOLDER, read_tensors, write_tensors
+from feedline.words.training.task import GloveTask, Task, Tensor, TextTask
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 OUTPUTS = "outputs.safetensors"
 _CHUNK = 1 << 13

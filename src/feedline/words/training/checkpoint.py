@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TrainingError
-from feedline.words.task import Tensor
+from feedline.words.training.task import Tensor
 
 FORMAT = 1
 FOLDER = "training"

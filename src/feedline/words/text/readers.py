@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from feedline.errors import CorpusError
-from feedline.words.shards import MANIFEST, VOCABULARY
+from feedline.words.text.shards import MANIFEST, VOCABULARY
 
 STDIN = "-"
 

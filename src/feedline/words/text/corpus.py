@@ -29,31 +29,26 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import CorpusError
-from feedline.words.blocks import Blocks, FileBlocks, SentenceBlocks
-from feedline.words.building import NAME, Building
-from feedline.words.counting import Counted, Progress, count
-from feedline.words.encode import Maps, encode
-from feedline.words.files import TextFile, find_files
-from feedline.words.phrases import Phrases, join_phrases
-from feedline.words.recipe import Recipe
-from feedline.words.runs import RunScanner, keeps_to_words
-from feedline.words.scan import Scanner, Scans
-from feedline.words.shards import (
-    VOCABULARY,
-    Shards,
-    ShardWriter,
-    read_manifest,
-)
-from feedline.words.spool import Spool
-from feedline.words.table import LONGEST
-from feedline.words.tokenise import (
+from feedline.words.text.blocks import Blocks, FileBlocks, SentenceBlocks
+from feedline.words.text.building import NAME, Building
+from feedline.words.text.counting import Counted, Progress, count
+from feedline.words.text.encode import Maps, encode
+from feedline.words.text.phrases import Phrases, join_phrases
+from feedline.words.text.readers import TextFile, find_files
+from feedline.words.text.recipe import Recipe
+from feedline.words.text.runs import RunScanner, keeps_to_words
+from feedline.words.text.scan import Scanner, Scans
+from feedline.words.text.shards import VOCABULARY, Shards, ShardWriter, read_manifest
+from feedline.words.text.spool import Spool
+from feedline.words.text.table import LONGEST
+from feedline.words.text.tokenise import (
     LineScanner,
     LineTokeniser,
     Tokenizer,
     compiled,
     line_of,
 )
-from feedline.words.vocabulary import Vocabulary
+from feedline.words.text.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
 

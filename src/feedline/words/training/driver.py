@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from feedline.errors import TrainingError
-from feedline.words import checkpoint
 from feedline.words.engine.kinds import Tally
-from feedline.words.loop import Leg
-from feedline.words.task import Task
+from feedline.words.training import checkpoint
+from feedline.words.training.loop import Leg
+from feedline.words.training.task import Task
 
 METRICS = "metrics.jsonl"
 _NOTE_EVERY = 10.0

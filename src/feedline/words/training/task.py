@@ -16,13 +16,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
-from feedline.words.cooccurrence import Cooccurrences
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates, Tally
 from feedline.words.engine.runner import Runner
 from feedline.words.engine.tables import Tables, block_seed
 from feedline.words.engine.weights import GloveWeights, Matrix, Weights
-from feedline.words.spans import Span
+from feedline.words.text.cooccurrence import Cooccurrences
+from feedline.words.text.spans import Span
 
 
 @dataclass(frozen=True)

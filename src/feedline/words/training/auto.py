@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 
 from feedline.errors import TrainingError
-from feedline.words.driver import Progress
 from feedline.words.engine import Setup, engine
-from feedline.words.loop import Leg
-from feedline.words.material import Material, task_of
+from feedline.words.training.driver import Progress
+from feedline.words.training.loop import Leg
+from feedline.words.training.material import Material, task_of
 
 NAME = "auto"
 SECONDS = 3.0

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import CorpusError
-from feedline.words.scan import PADDING, Scanner
-from feedline.words.table import Table
-from feedline.words.vocabulary import WHITESPACE
+from feedline.words.text.scan import PADDING, Scanner
+from feedline.words.text.table import Table
+from feedline.words.text.vocabulary import WHITESPACE
 
 Tokenizer = Callable[[str], Iterable[str]]
 

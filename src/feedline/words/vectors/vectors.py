@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import UnknownWord, VectorsError
-from feedline.words import search
-from feedline.words.close import close_words
-from feedline.words.subwords import Subwords
+from feedline.words.vectors import search
+from feedline.words.vectors.spelling import close_words
+from feedline.words.vectors.subwords import Subwords
 
 if TYPE_CHECKING:
-    from feedline.words.evaluation import Evaluation
-    from feedline.words.index import Index
+    from feedline.words.vectors.evaluation import Evaluation
+    from feedline.words.vectors.index import Index
 
 Row = NDArray[np.float32]
 Neighbours = list[tuple[str, float]]
@@ -142,7 +142,7 @@ class Vectors:
 
     @cached_property
     def _graph(self) -> Any:
-        from feedline.words.graph import Lookup
+        from feedline.words.vectors.graph import Lookup
 
         return Lookup(self)
 
@@ -226,13 +226,13 @@ class Vectors:
         **options: Any,
     ) -> Evaluation:
         """Scores on files of analogies and of word pairs: see `evaluation`."""
-        from feedline.words.evaluation import evaluate
+        from feedline.words.vectors.evaluation import evaluate
 
         return evaluate(self, analogies, pairs, **options)
 
     def build_index(self, **options: Any) -> Index:
         """An approximate index (usearch) for many searches in many words."""
-        from feedline.words.index import Index
+        from feedline.words.vectors.index import Index
 
         return Index.build(self, **options)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.machine_words import load64, low_bytes, store64
+from feedline.words.text.machine_words import load64, low_bytes, store64
 
 LONGEST = 1024
 """Bytes of the longest word; what is longer is no word and is left out."""

@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from feedline.words.files import TextFile, TextStream, open_text
-from feedline.words.scan import PADDING
-from feedline.words.table import LONGEST
-from feedline.words.vocabulary import WHITESPACE
+from feedline.words.text.readers import TextFile, TextStream, open_text
+from feedline.words.text.scan import PADDING
+from feedline.words.text.table import LONGEST
+from feedline.words.text.vocabulary import WHITESPACE
 
 BLOCK = 1 << 21
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from feedline.errors import CorpusError, OutputExists, TrainingError
-from feedline.words import checkpoint
-from feedline.words.config import Config
-from feedline.words.corpus import Corpus
-from feedline.words.driver import METRICS
-from feedline.words.shards import read_manifest
+from feedline.words.engine.config import Config
+from feedline.words.text.corpus import Corpus
+from feedline.words.text.shards import read_manifest
+from feedline.words.training import checkpoint
+from feedline.words.training.driver import METRICS
 
 VECTORS = "vectors.json"
 _LOCK = "training.lock"

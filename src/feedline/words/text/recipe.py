@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import CorpusError
-from feedline.words.counting import Counted
-from feedline.words.phrases import Phrases
-from feedline.words.shards import FORMAT
-from feedline.words.table import LONGEST
-from feedline.words.vocabulary import Vocabulary, ranked
+from feedline.words.text.counting import Counted
+from feedline.words.text.phrases import Phrases
+from feedline.words.text.shards import FORMAT
+from feedline.words.text.table import LONGEST
+from feedline.words.text.vocabulary import Vocabulary, ranked
 
 # A table may hold this many words for each that is kept before it forgets the
 # rarest; and never fewer than the second figure, which costs about 100 MB.

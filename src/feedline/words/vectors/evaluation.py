@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import FeedlineError
-from feedline.words import correlation, search
-from feedline.words.vectors import Vectors
+from feedline.words.vectors import correlation, search
+from feedline.words.vectors.vectors import Vectors
 
 PathLike = str | os.PathLike[str]
 

@@ -33,7 +33,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from feedline.errors import TrainingError
-from feedline.words.spans import Span
+from feedline.words.text.spans import Span
 
 Progress = Callable[[str, int, int | None], None]
 

@@ -29,20 +29,21 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TrainingError
-from feedline.words import auto, checkpoint, cooccurrence, place, result
-from feedline.words.config import Config
-from feedline.words.corpus import Corpus, prepare, reopen
-from feedline.words.driver import Driver, Progress
 from feedline.words.engine import Setup, check_setup
 from feedline.words.engine import engine as load_engine
 from feedline.words.engine import tables as make_tables
+from feedline.words.engine.config import Config
 from feedline.words.engine.runner import Peers
-from feedline.words.material import Material, task_of
-from feedline.words.shards import Shards, read_manifest
-from feedline.words.spans import cut
-from feedline.words.task import GloveTask, TextTask
-from feedline.words.vectors import Vectors
-from feedline.words.vocabulary import Vocabulary
+from feedline.words.text import cooccurrence
+from feedline.words.text.corpus import Corpus, prepare, reopen
+from feedline.words.text.shards import Shards, read_manifest
+from feedline.words.text.spans import cut
+from feedline.words.text.vocabulary import Vocabulary
+from feedline.words.training import auto, checkpoint, result, run_folder
+from feedline.words.training.driver import Driver, Progress
+from feedline.words.training.material import Material, task_of
+from feedline.words.training.task import GloveTask, TextTask
+from feedline.words.vectors.vectors import Vectors
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def train(
             folder = None
         found = None
         if folder is not None:
-            found = place.claim(folder, stack, resume=resume, force=force)
+            found = run_folder.claim(folder, stack, resume=resume, force=force)
             if found is not None and found.finished:
                 return Vectors.load(folder)
         text = Corpus.of(corpus, lower=lower, pattern=pattern, tokenize=tokenize)
@@ -182,7 +183,7 @@ def train(
             engine, speeds = auto.faster(material, setup, progress)
         record = _record(config, engine, options, shards, start)
         if found is not None:
-            place.check_same(config, record, found.record)
+            run_folder.check_same(config, record, found.record)
         task = task_of(engine, material, setup)
         if begin is not None and found is None and isinstance(task, TextTask):
             source = None if isinstance(start, Vectors) else Path(str(start))
@@ -262,7 +263,7 @@ def _text(
             progress(Progress(stage, done, total))
 
     if found is not None and (store / "tokens").exists():
-        place.check_corpus(corpus, store)
+        run_folder.check_corpus(corpus, store)
         # What was encoded stays, even where the text cannot be read a second time.
         return reopen(store)
     how: dict[str, Any] = {
@@ -413,7 +414,7 @@ def _finish(
         _release(task)
     vectors = result.finish(task, words, about)
     vectors.save(folder, force=True)
-    place.tidy(folder)
+    run_folder.tidy(folder)
     return vectors
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.scan import SKIPPED
-from feedline.words.table import LONGEST, USED, Table
+from feedline.words.text.scan import SKIPPED
+from feedline.words.text.table import LONGEST, USED, Table
 
 _REPLACEMENT = "\ufffd"
 

@@ -26,10 +26,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from feedline.errors import CorpusError
-from feedline.words.counting import Progress
-from feedline.words.encode import Maps, translated
-from feedline.words.spool import Spool
-from feedline.words.table import LONGEST, Table
+from feedline.words.text.counting import Progress
+from feedline.words.text.encode import Maps, translated
+from feedline.words.text.spool import Spool
+from feedline.words.text.table import LONGEST, Table
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
