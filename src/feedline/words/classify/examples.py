@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from feedline.errors import CorpusError
+from feedline.files.sizes import size as shown_size
 from feedline.words.text.readers import TextFile, find_files, open_text
 
 PREFIX = b"__label__"
@@ -103,8 +104,9 @@ class FileExamples:
                 rest = lines.pop()
                 if len(rest) > LONGEST_LINE:
                     raise CorpusError(
-                        f"{file.path}: a line is longer than {LONGEST_LINE >> 20} MB. "
-                        "One line is one text: is it the right file?"
+                        f"{file.path}: a line is longer than "
+                        f"{shown_size(LONGEST_LINE)}. One line is one text: is it the "
+                        "right file?"
                     )
                 for line in lines:
                     yield line + b"\n"

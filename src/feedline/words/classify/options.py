@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from feedline.errors import TrainingError
+from feedline.files.cores import cores
 from feedline.words.checks import number, whole
-from feedline.words.engine.config import allowed_cores
 from feedline.words.text.tokenise import compiled
 
 
@@ -48,7 +48,7 @@ class Options:
                 f"{', '.join(field.name for field in fields(cls))}."
             )
         given = {name: value for name, value in options.items() if value is not None}
-        given.setdefault("threads", allowed_cores())
+        given.setdefault("threads", cores())
         return cls(**given)
 
     def as_dict(self) -> dict[str, Any]:

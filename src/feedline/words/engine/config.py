@@ -13,12 +13,12 @@ but in its corpus_file mode with two workers the rate falls just as far as here.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from feedline.errors import TrainingError
+from feedline.files.cores import cores
 from feedline.words.checks import is_number as _is_number
 from feedline.words.checks import number as _number
 from feedline.words.checks import one_of as _one_of
@@ -26,13 +26,6 @@ from feedline.words.checks import whole as _whole
 
 MODELS = ("skipgram", "cbow", "glove")
 LOSSES = ("ns", "hs")
-
-
-def allowed_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -115,7 +108,7 @@ class Config:
             )
         given = {name: value for name, value in options.items() if value is not None}
         model = given.get("model", cls.model)
-        given.setdefault("threads", allowed_cores())
+        given.setdefault("threads", cores())
         if model == "cbow":
             given.setdefault("alpha", 0.05)
         if model == "glove":

@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 
 from feedline import __version__
 from feedline.errors import FeedlineError, OutputExists, VectorsError
+from feedline.files.sizes import size as shown_size
+from feedline.files.whole import flush
 from feedline.words.formats import target
 
 # A checksum reads the whole file: done unasked up to here, where it takes a
@@ -135,7 +137,7 @@ def _fill(
     text = json.dumps(full, indent=2, default=_plain) + "\n"
     (folder / kind.json).write_text(text, "utf-8")
     for name in kind.files:
-        target.sync(folder / name)
+        flush(folder / name)
 
 
 def _plain(value: Any) -> Any:
@@ -189,7 +191,7 @@ def _about(kind: Kind, folder: Path) -> dict[str, Any]:
     with open(folder / kind.json, "rb") as file:
         raw = file.read(_MAX_JSON + 1)
     if len(raw) > _MAX_JSON:
-        raise VectorsError(f"{kind.json} is larger than {_MAX_JSON >> 20} MB")
+        raise VectorsError(f"{kind.json} is larger than {shown_size(_MAX_JSON)}")
     try:
         about = json.loads(raw)
     except (ValueError, RecursionError) as error:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
+from feedline.files.sizes import size as shown_size
 from feedline.words.text.readers import ZstdReader
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class Source:
             seen = more
         end = seen.find(b"\n")
         if end < 0 and len(seen) >= MAX_LINE:
-            self.fail(f"its first line is longer than {MAX_LINE >> 20} MB")
+            self.fail(f"its first line is longer than {shown_size(MAX_LINE)}")
         return self.read(len(seen) if end < 0 else end + 1).rstrip(b"\r\n")
 
     def exactly(self, size: int, what: str) -> bytes:
@@ -127,7 +128,7 @@ class Source:
                 if len(rest) > MAX_LINE:
                     self.fail(
                         f"the line that ends after byte {self.at:,} is longer than "
-                        f"{MAX_LINE >> 20} MB"
+                        f"{shown_size(MAX_LINE)}"
                     )
                 continue
             yield rest + part[:cut]

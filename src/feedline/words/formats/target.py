@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
 from feedline.errors import OutputExists, VectorsError
+from feedline.files import whole
 
 
 def check(path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -56,23 +56,13 @@ def packed(path: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A name beside `path` to write under, then renamed to it."""
-    part = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
     try:
-        yield part
-        sync(part)
-        os.replace(part, path)
+        with whole.replacing(path) as part:
+            yield part
     except UnicodeEncodeError as error:
         raise VectorsError(
-            f"cannot write {path}: a word has a character that UTF-8 has no bytes for "
+            f"cannot write {path}: a word has a character that UTF-8 cannot encode "
             f"({error.object[error.start : error.end]!r}). Rename the word first"
         ) from None
     except OSError as error:
         raise VectorsError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def sync(path: Path) -> None:
-    """What was written reaches the disk before its new name does."""
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.measure.machine import cores
+from feedline.files.cores import cores
+from feedline.files.sizes import size as shown_size
 from feedline.words.formats.source import (
     MAX_DIM,
     MAX_LINE,
@@ -181,7 +182,7 @@ def first_lines(source: Source, most: int = 20) -> list[bytes]:
             break
         if size >= MAX_LINE:
             if len(lines) == 1:
-                source.fail(f"its lines are longer than {MAX_LINE >> 20} MB")
+                source.fail(f"its lines are longer than {shown_size(MAX_LINE)}")
             break
         size *= 4
     whole = lines if ended else lines[:-1]

@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import IO
 
 from feedline.errors import CorpusError
-from feedline.words.atomic import unwritable
+from feedline.files.whole import put_folder
+from feedline.words.text.unwritable import unwritable
 
 NAME = "tokens"
 _OURS = (".ids", ".json", ".txt")
@@ -59,14 +60,10 @@ class Building:
 
     def finish(self) -> None:
         """Put the directory in its place; what was there before is removed."""
-        old = self.place.with_name(f"{NAME}.old-{secrets.token_hex(4)}")
         try:
-            if self.place.exists():
-                self.place.rename(old)
-            self.directory.rename(self.place)
+            put_folder(self.directory, self.place)
         except OSError as error:
             raise unwritable(self.place, error) from error
-        shutil.rmtree(old, ignore_errors=True)
 
     def __exit__(
         self,

@@ -14,7 +14,6 @@ can be repeated.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,12 +22,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.atomic import unwritable
+from feedline.files.cores import cores
 from feedline.words.text.blocks import BLOCK, Blocks
 from feedline.words.text.merge import chained, merge
 from feedline.words.text.scan import SKIPPED, Scanner, Scans
 from feedline.words.text.spool import Spool
 from feedline.words.text.table import Table
+from feedline.words.text.unwritable import unwritable
 
 Progress = Callable[[str, int, "int | None"], None]
 
@@ -54,11 +54,7 @@ class Counted:
 
 def threads_here() -> int:
     """As many threads as there are cores for this process, eight at most."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        cores = os.cpu_count() or 1
-    return max(1, min(cores, _MOST_THREADS))
+    return min(cores(), _MOST_THREADS)
 
 
 def count(

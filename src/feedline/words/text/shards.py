@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import CorpusError
-from feedline.words.atomic import unwritable, write_bytes
+from feedline.words.text.unwritable import unwritable, write
 
 END = -1
 """Ends a sentence."""
@@ -94,7 +94,7 @@ class Manifest:
         body = {"format": FORMAT, **asdict(self)}
         body["crc32"] = _body_checksum(body)
         text = json.dumps(body, indent=1).encode()
-        write_bytes(directory / MANIFEST, text, sync=False)
+        write(directory / MANIFEST, text, sync=False)
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -166,7 +166,7 @@ class ShardWriter:
     ) -> None:
         """Close the last file; write the vocabulary and, last, the manifest."""
         self._close_file()
-        write_bytes(self._directory / VOCABULARY, vocabulary, sync=False)
+        write(self._directory / VOCABULARY, vocabulary, sync=False)
         Manifest(
             tokens, sentences, tuple(self._files), zlib.crc32(vocabulary), facts
         ).write(self._directory)

@@ -17,7 +17,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.atomic import unwritable
+from feedline.words.text.unwritable import unwritable
 
 _BYTES_PER_FILE = 1 << 28
 # Blocks that may wait for one before them; more would be memory without gain.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import CorpusError
-from feedline.words.atomic import write_bytes
+from feedline.words.text.unwritable import write
 
 # What ends a word: these bytes and no others. It is what `bytes.split()` takes.
 WHITESPACE = b" \t\n\r\x0b\x0c"
@@ -69,7 +69,7 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """Write the text, whole or not at all."""
-        write_bytes(Path(path), self.as_bytes())
+        write(Path(path), self.as_bytes())
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:

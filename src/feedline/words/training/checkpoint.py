@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TrainingError
+from feedline.files.whole import replacing
 from feedline.words.training.task import Tensor
 
 FORMAT = 1
@@ -127,8 +128,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     digest = hashlib.sha256()
-    part = path.with_name(path.name + ".part")
-    with part.open("wb", buffering=0) as file:
+    with _replacing(path) as part, part.open("wb", buffering=0) as file:
 
         def put(data: Any) -> None:
             view = memoryview(data).cast("B")
@@ -142,8 +142,6 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
                 high = min(tensor.rows, low + _CHUNK)
                 rows = tensor.matrix[low:high, : tensor.columns]
                 put(np.ascontiguousarray(rows, dtype="<f4"))
-        os.fsync(file.fileno())
-    part.replace(path)
     return digest.hexdigest()
 
 
@@ -169,12 +167,13 @@ def read_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    with _replacing(path) as part:
+        part.write_bytes(data)
+
+
+def _replacing(path: Path) -> AbstractContextManager[Path]:
+    """By a name that the next run overwrites, should this one be killed."""
+    return replacing(path, part=path.with_name(path.name + ".part"))
 
 
 def _check(body: Mapping[str, Any]) -> str:
