@@ -210,10 +210,11 @@ def test_options_that_cannot_be():
         ({"word_ngrams": 0}, "word_ngrams is 0"),
         ({"bucket": 0}, "bucket is 0"),
         ({"epochs": "5"}, "epochs is '5'"),
-        ({"loss": "ova"}, "no option 'loss'"),
     ]:
         with pytest.raises(TrainingError, match=message):
             classify.train(planted(9), **options)
+    with pytest.raises(TypeError, match=r"train\(\) got an unexpected.*'loss'"):
+        classify.train(planted(9), loss="ova")
     with pytest.raises(CorpusError, match="no word is left"):
         classify.train(planted(9), min_count=1000)
     with pytest.raises(CorpusError, match="all texts have the label 'a'"):

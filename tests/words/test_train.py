@@ -141,7 +141,7 @@ def test_nothing_is_overwritten_unasked(corpus, tmp_path):
         ({"min_n": 3}, "give both"),
         ({"min_n": 5, "max_n": 3}, "the smaller first"),
         ({"model": "glove", "min_n": 3, "max_n": 6}, "GloVe has no subwords"),
-        ({"engine": "gpu"}, "no engine 'gpu'; there are: cpu, reference"),
+        ({"engine": "gpu"}, "no engine 'gpu'; there are: cpu, tensorflow"),
         ({"threads": 0}, "threads is 0"),
         ({"sample": -1.0}, "sample is -1.0"),
         ({"resume": True}, "resume needs the directory"),

@@ -18,7 +18,6 @@ from feedline.words.training.driver import Progress
 from feedline.words.training.loop import Leg
 from feedline.words.training.material import Material, task_of
 
-NAME = "auto"
 SECONDS = 3.0
 """For each engine, after it has compiled."""
 _log = logging.getLogger(__name__)

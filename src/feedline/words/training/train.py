@@ -20,9 +20,9 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable  # noqa: F401  (for type hints)
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,73 +33,25 @@ from feedline.words.engine import Setup, check_setup
 from feedline.words.engine import engine as load_engine
 from feedline.words.engine import tables as make_tables
 from feedline.words.engine.config import Config
+from feedline.words.engine.options import ModelOptions
 from feedline.words.engine.runner import Peers
+from feedline.words.option import part, takes
 from feedline.words.text import cooccurrence
 from feedline.words.text.corpus import Corpus, prepare, reopen
+from feedline.words.text.options import TextOptions
 from feedline.words.text.shards import Shards, read_manifest
 from feedline.words.text.spans import cut
 from feedline.words.text.vocabulary import Vocabulary
 from feedline.words.training import auto, checkpoint, result, run_folder
 from feedline.words.training.driver import Driver, Progress
 from feedline.words.training.material import Material, task_of
+from feedline.words.training.options import AUTO, Options
 from feedline.words.training.task import GloveTask, TextTask
 from feedline.words.vectors.vectors import Vectors
 
 
-@dataclass(frozen=True)
-class TextOptions:
-    """How the text is read: see corpus.py."""
-
-    lower: bool = False
-    pattern: str | None = None
-    min_count: int = 5
-    max_vocab: int | None = None
-    phrases: int = 0
-
-
-def train(
-    corpus: Any,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    model: str = "skipgram",
-    loss: str = "ns",
-    dim: int = 100,
-    window: int = 5,
-    negative: int = 5,
-    sample: float = 1e-3,
-    alpha: float | None = None,
-    min_alpha: float | None = None,
-    epochs: int | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    min_n: int = 0,
-    max_n: int = 0,
-    bucket: int = 2_000_000,
-    ns_exponent: float = 0.75,
-    x_max: float = 100.0,
-    power: float = 0.75,
-    eta: float = 0.05,
-    lower: bool = False,
-    pattern: str | None = None,
-    tokenize: Callable[[str], Iterable[str]] | None = None,
-    min_count: int = 5,
-    max_vocab: int | None = None,
-    phrases: int = 0,
-    vocabulary: Vocabulary | str | os.PathLike[str] | None = None,
-    start: Vectors | str | os.PathLike[str] | None = None,
-    engine: str = "cpu",
-    devices: str | None = None,
-    precision: str = "float32",
-    cluster: str | os.PathLike[str] | None = None,
-    worker: int | None = None,
-    device_memory: float | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    force: bool = False,
-    checkpoint_every: float = 60.0,
-    save_epochs: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-) -> Vectors:
+@takes(Options)
+def train(options: Options) -> Vectors:
     """Train word vectors.
 
     >>> vectors = words.train("corpus.txt", dim=100)
@@ -107,86 +59,64 @@ def train(
 
     `corpus` is a file, a glob, a directory, several of these, or lists of words.
     `out` is a directory for the vectors, checkpoints and metrics; without it,
-    nothing is kept on disk. `resume` goes on from the checkpoint in `out`, if there
+    nothing is kept on disk. `resume` continues from the checkpoint in `out`, if there
     is one. `start` continues from earlier vectors on more text, adding its new
-    words. `progress` is called a few times a second with a `Progress`.
+    words. `tokenize` splits a line into words. `progress` is called a few times a
+    second with a `Progress`.
 
-    `engine` is cpu, tensorflow, reference, or auto: the faster of the first two,
-    measured on this text. For tensorflow, `devices` is such as "all" or
-    "GPU:0,GPU:1", `precision` also mixed_bfloat16 or mixed_float16, `cluster` a file
-    that names the machines and `worker` the number of this one among them,
-    `device_memory` how many GB of rows a device may hold.
+    The other options are those of `feedline words train --help`, with the same
+    defaults; `checkpoint_every` is its `--checkpoint`.
     """
-    config = Config.of(
-        model=model,
-        loss=loss,
-        dim=dim,
-        window=window,
-        negative=negative,
-        sample=sample,
-        ns_exponent=ns_exponent,
-        alpha=alpha,
-        min_alpha=min_alpha,
-        epochs=epochs,
-        seed=seed,
-        threads=threads,
-        min_n=min_n,
-        max_n=max_n,
-        bucket=bucket,
-        x_max=x_max,
-        power=power,
-        eta=eta,
-    )
-    if not checkpoint_every > 0:
-        raise TrainingError(
-            f"checkpoint_every is {checkpoint_every}: give a number of seconds above 0."
-        )
-    if save_epochs and out is None:
-        raise TrainingError("save_epochs needs a directory to save to: give out.")
-    if resume and out is None:
-        raise TrainingError("resume needs the directory of the run: give out.")
-    file = None if cluster is None else Path(cluster)
-    setup = Setup(devices, precision, file, worker, device_memory)
-    if engine == auto.NAME:
+    config = Config.of(**asdict(part(options, ModelOptions)))
+    setup = part(options, Setup)
+    engine, progress = options.engine, options.progress
+    if engine == AUTO:
         auto.check(setup)
     else:
         check_setup(engine, setup)
         load_engine(engine)
-    options = TextOptions(lower, pattern, min_count, max_vocab, phrases)
+    how = part(options, TextOptions)
     with ExitStack() as stack:
-        folder = None if out is None else Path(out).absolute()
+        folder = None if options.out is None else Path(options.out).absolute()
         if not _writes(engine, setup):
             folder = None
         found = None
         if folder is not None:
-            found = run_folder.claim(folder, stack, resume=resume, force=force)
+            found = run_folder.claim(
+                folder, stack, resume=options.resume, force=options.force
+            )
             if found is not None and found.finished:
                 return Vectors.load(folder)
-        text = Corpus.of(corpus, lower=lower, pattern=pattern, tokenize=tokenize)
-        store = _store(cache, folder, stack)
-        begin = _start_from(start, config)
+        text = Corpus.of(
+            options.corpus,
+            lower=how.lower,
+            pattern=how.pattern,
+            tokenize=options.tokenize,
+        )
+        store = _store(options.cache, folder, stack)
+        begin = _start_from(options.start, config)
         words, shards = _text(
-            text, store, options, _vocabulary(vocabulary), begin, found, progress
+            text, store, how, _vocabulary(options.vocabulary), begin, found, progress
         )
         if len(words) < 2:
             raise TrainingError(
                 f"the vocabulary has one word, {words.words[0]!r}: vectors tell words "
                 "apart, so give text with at least two, or a smaller min_count "
-                f"({min_count})."
+                f"({how.min_count})."
             )
-        asked = engine
         material = _material(config, words, shards, store, progress)
         speeds: dict[str, float] = {}
-        if engine == auto.NAME and found is not None:
+        if engine == AUTO and found is not None:
             engine = str(found.record.get("engine"))
-        elif engine == auto.NAME:
+        elif engine == AUTO:
             engine, speeds = auto.faster(material, setup, progress)
-        record = _record(config, engine, options, shards, start)
+        record = _record(config, engine, how, shards, options.start)
         if found is not None:
             run_folder.check_same(config, record, found.record)
         task = task_of(engine, material, setup)
         if begin is not None and found is None and isinstance(task, TextTask):
-            source = None if isinstance(start, Vectors) else Path(str(start))
+            given = options.start
+            source = None if isinstance(given, Vectors) else Path(str(given))
             result.take_over(task, words, begin, source)
         driver = Driver(
             task,
@@ -194,22 +124,25 @@ def train(
             words.raw_tokens,
             folder,
             record,
-            checkpoint_every,
+            options.checkpoint_every,
             progress,
         )
         if found is not None:
             driver.restore(found)
         _meet(task.runner.peers, driver, record)
         about = {**config.as_dict(), "engine": engine, "text": record["options"]}
-        if asked != engine:
-            about["asked"] = asked
+        if options.engine != engine:
+            about["asked"] = options.engine
         if not task.runner.peers.chief:
             about["chief"] = False
         if speeds:
             about["engine_speeds"] = speeds
         if setup != Setup():
-            about["setup"] = {"devices": devices, "precision": precision}
-        if save_epochs and folder is not None:
+            about["setup"] = {
+                "devices": setup.devices,
+                "precision": setup.precision,
+            }
+        if options.save_epochs and folder is not None:
             driver.after_epoch = _epoch_saver(task, words, about, folder)
         if progress is not None:
             progress(Progress("compile", 0, None))

@@ -76,7 +76,7 @@ def measure(
         k,
         threshold,
         format=format_name,
-        **columns(label, text),  # type: ignore[arg-type]
+        **columns(label, text),
     )
     _print(result, len(result.labels) if all_labels else _SHOWN)
     if place is not None:

@@ -49,11 +49,13 @@ class Cluster:
         )
 
 
-def read(file: Path | None, worker: int | None = None) -> Cluster | None:
+def read(
+    file: str | os.PathLike[str] | None, worker: int | None = None
+) -> Cluster | None:
     """The cluster that a file describes; without a file, TF_CONFIG; or none."""
     if file is not None:
         try:
-            text, source = file.read_text("utf-8"), str(file)
+            text, source = Path(file).read_text("utf-8"), str(file)
         except (OSError, UnicodeDecodeError) as error:
             raise TrainingError(
                 f"the cluster file {file} cannot be read: {error}. {_FORM}"
