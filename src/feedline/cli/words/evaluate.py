@@ -72,7 +72,7 @@ def evaluate(
             "nothing to evaluate with: give --analogies FILE, --pairs FILE or both. "
             "gensim has such files: gensim.test.utils.datapath('questions-words.txt')"
         )
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     place = None if json is None else target.check(json, force=force)
 
@@ -136,7 +136,7 @@ def _save(result: Evaluation, place: Path, restrict: int) -> None:
     import json
     import math
 
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     def row(section: Section) -> dict[str, Any]:
         return {**asdict(section), "accuracy": section.accuracy}

@@ -76,8 +76,9 @@ def read(
     `limit` takes the first so many words, which in most files are the most
     frequent.
     """
-    from feedline.words.formats import detect, directory
-    from feedline.words.formats.source import opened
+    from feedline.words.formats import detect
+    from feedline.words.formats import feedline as directory
+    from feedline.words.formats.shared.source import opened
 
     path = Path(path)
     if format is not None and format not in READABLE:
@@ -120,7 +121,7 @@ def write(
 
 def check(path: str | os.PathLike[str], name: str, *, force: bool = False) -> Path:
     """Where an export may be written; an error, before any work, if it may not."""
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     if name not in WRITABLE:
         raise VectorsError(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from feedline.words.formats import directory, fasttext, projector, text, word2vec
-from feedline.words.formats.source import Source
+from feedline.words.formats import fasttext, projector, word2vec
+from feedline.words.formats import feedline as directory
+from feedline.words.formats.shared import text
+from feedline.words.formats.shared.source import Source
 
 _NUMPY = b"\x93NUMPY"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.formats.source import Source, decoded, finite, log, unique
-from feedline.words.formats.text import check_dim
+from feedline.words.formats.shared.source import Source, decoded, finite, log, unique
+from feedline.words.formats.shared.text import check_dim
 from feedline.words.vectors import subwords
 from feedline.words.vectors.vectors import Vectors
 
@@ -93,7 +93,7 @@ def read(source: Source, *, limit: int | None = None) -> Vectors:
     if buckets and 1 <= cut[0] <= cut[1] and not plain:
         shared = source.array(buckets, dim, "the n-gram vectors")
         grams = subwords.Subwords(shared, *cut)
-        from feedline.words.formats.kernels import add_ngrams
+        from feedline.words.formats.shared.kernels import add_ngrams
 
         for start in range(0, len(raw), _TABLE):
             stop = start + _TABLE

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import VectorsError
-from feedline.words.formats import target
+from feedline.words.formats.shared import target
 from feedline.words.vectors import subwords
 from feedline.words.vectors.subwords import Subwords
 from feedline.words.vectors.vectors import Vectors

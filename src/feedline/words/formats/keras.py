@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TensorFlowMissing, VectorsError
-from feedline.words.formats import target
+from feedline.words.formats.shared import target
 from feedline.words.vectors.vectors import Vectors
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.words.formats import target
-from feedline.words.formats.source import decoded, finite, unique
+from feedline.words.formats.shared import target
+from feedline.words.formats.shared.source import decoded, finite, unique
 from feedline.words.vectors.vectors import Vectors
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import OutputExists, VectorsError
-from feedline.words.formats import target, text
-from feedline.words.formats.source import decoded, opened, unique
+from feedline.words.formats.shared import target, text
+from feedline.words.formats.shared.source import decoded, opened, unique
 from feedline.words.vectors.vectors import Vectors
 
 TENSOR, METADATA, CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"

@@ -14,7 +14,7 @@ from typing import Any
 
 from feedline.errors import OutputExists, TensorFlowMissing, VectorsError
 from feedline.files.whole import replacing_folder
-from feedline.words.formats import target
+from feedline.words.formats.shared import target
 from feedline.words.vectors.vectors import Vectors
 
 MARK = "saved_model.pb"

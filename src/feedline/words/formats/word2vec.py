@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from feedline.words.formats import target, text
-from feedline.words.formats.source import Source, unique
+from feedline.words.formats.shared import target, text
+from feedline.words.formats.shared.source import Source, unique
 from feedline.words.vectors.vectors import Vectors
 
 

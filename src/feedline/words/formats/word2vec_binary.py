@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.words.formats import target
-from feedline.words.formats.source import (
+from feedline.words.formats.shared import target
+from feedline.words.formats.shared.source import (
     BLOCK,
     Source,
     decoded,
@@ -85,7 +85,7 @@ def _records(
     blocks: list[NDArray[np.float32]],
 ) -> tuple[int, int]:
     """Add the whole records at the start of `data`; how many, and their bytes."""
-    from feedline.words.formats.kernels import scan
+    from feedline.words.formats.shared.kernels import scan
 
     most = min(most, len(data) // (4 * dim) + 1)
     rows = np.empty((most, 4 * dim), np.uint8)

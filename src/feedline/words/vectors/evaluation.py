@@ -327,7 +327,7 @@ def _fields(line: str) -> list[str]:
 
 
 def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    from feedline.words.formats.source import opened
+    from feedline.words.formats.shared.source import opened
 
     with opened(path) as source:
         data = b"".join(source.blocks())

@@ -271,9 +271,9 @@ class Vectors:
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> Path:
         """Save as a directory; an earlier one is replaced only with `force`."""
-        from feedline.words.formats import directory
+        from feedline.words.formats import feedline
 
-        return directory.write(self, path, force=force)
+        return feedline.write(self, path, force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], format: str | None = None) -> Vectors:  # noqa: A002

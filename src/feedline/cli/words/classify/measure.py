@@ -68,7 +68,7 @@ def measure(
       feedline words classify test topics test.txt --k 3 --json scores.json
     """
     from feedline.words.classify import load
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     place = None if json is None else target.check(json, force=force)
     result = load(classifier).test(
@@ -120,7 +120,7 @@ def _print_row(row: Score) -> None:
 def _save(result: Scores, place: Path) -> None:
     import json
 
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     def figures(row: Score) -> dict[str, Any]:
         more = {"precision": row.precision, "recall": row.recall, "f1": row.f1}

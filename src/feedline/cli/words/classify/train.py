@@ -82,7 +82,7 @@ def train(
     from feedline.cli.words.bar import Bar
     from feedline.words.classify import directory
     from feedline.words.classify.training import train as run
-    from feedline.words.formats import bundle
+    from feedline.words.formats.shared import bundle
 
     bundle.check(directory.KIND, out, force=force)
     bar = Bar(quiet=quiet)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from feedline.errors import VectorsError
 from feedline.files.cores import cores
 from feedline.files.sizes import size as shown_size
-from feedline.words.formats.source import (
+from feedline.words.formats.shared.source import (
     MAX_DIM,
     MAX_LINE,
     Source,
@@ -93,7 +93,7 @@ def _parsed(source: Source, dim: int, bare: bool) -> Any:
 
 
 def _parse(data: bytes, dim: int, bare: bool) -> Block:
-    from feedline.words.formats import numbers
+    from feedline.words.formats.shared import numbers
 
     # A number and its separator take two bytes, so this many rows at the most,
     # whatever the header says about the dimension.
@@ -119,7 +119,7 @@ def _parse(data: bytes, dim: int, bare: bool) -> Block:
 
 
 def _reason(block: Block, dim: int, line: int) -> str:
-    from feedline.words.formats import numbers
+    from feedline.words.formats.shared import numbers
 
     start = block.data.rfind(b"\n", 0, block.at) + 1
     end = block.data.find(b"\n", block.at)
@@ -255,7 +255,7 @@ def write_rows(
 
 def _lines(block: NDArray[np.float32], separator: str) -> list[bytes]:
     """The numbers of each row as text."""
-    from feedline.words.formats import digits
+    from feedline.words.formats.shared import digits
 
     rows, dim = block.shape
     out = np.empty(rows * dim * digits.WIDEST, np.uint8)

@@ -31,7 +31,7 @@ from feedline import __version__
 from feedline.errors import FeedlineError, OutputExists, VectorsError
 from feedline.files.sizes import size as shown_size
 from feedline.files.whole import flush
-from feedline.words.formats import target
+from feedline.words.formats.shared import target
 
 # A checksum reads the whole file: done unasked up to here, where it takes a
 # fraction of a second.

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from feedline.errors import VectorsError
-from feedline.words.formats import bundle
+from feedline.words.formats.shared import bundle
 from feedline.words.vectors.subwords import Subwords
 from feedline.words.vectors.vectors import Vectors
 
