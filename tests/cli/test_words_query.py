@@ -139,7 +139,7 @@ def test_a_wrong_name_or_format_is_told_before_anything_is_read(saved, tmp_path)
     assert done.returncode == 2
     assert "does not say the format" in done.stderr
     done = words("export", "nowhere", "x", "--format", "pickle", cwd=saved)
-    assert "'pickle' is no format that feedline writes" in done.stderr
+    assert "cannot be written as 'pickle'" in done.stderr
     done = words("similar", "nowhere", "king", cwd=saved)
     assert done.stderr == "feedline: cannot read nowhere: No such file or directory\n"
 

@@ -7,6 +7,7 @@ import gzip
 import logging
 import lzma
 import struct
+import sys
 import threading
 from pathlib import Path
 
@@ -163,7 +164,7 @@ def test_the_name_says_the_format():
     assert formats.guess("v.npz") == "numpy"
     with pytest.raises(VectorsError, match=r"'v\.xyz' does not say the format"):
         formats.guess("v.xyz")
-    with pytest.raises(VectorsError, match="'nonsense' is no format"):
+    with pytest.raises(VectorsError, match="cannot be read as 'nonsense'"):
         formats.read("x", "nonsense")
 
 
@@ -527,7 +528,7 @@ def test_other_files_say_what_they_are(tmp_path):
     for data, message in [
         (b"\x89HDF\r\n\x1a\n", "is HDF5"),
         (b"\x80\x04\x95abc", "is a pickle"),
-        (b"\x00\x01\x02\x03", "is of no format that feedline reads"),
+        (b"\x00\x01\x02\x03", "its format is not known"),
     ]:
         (tmp_path / "v").write_bytes(data)
         with pytest.raises(VectorsError, match=message):
@@ -561,3 +562,71 @@ def test_subwords_are_not_lost_silently_by_a_format(tmp_path):
     back = Vectors.load(tmp_path / "v.vec")
     assert back.subwords is None
     same(back, vectors)
+
+
+# Found by presence ------------------------------------------------------------
+
+
+def test_every_format_says_what_it_does():
+    assert formats.readable() == (
+        "fasttext",
+        "feedline",
+        "glove",
+        "numpy",
+        "projector",
+        "word2vec",
+        "word2vec-binary",
+    )
+    assert formats.writable() == (
+        "gensim",
+        "glove",
+        "keras",
+        "numpy",
+        "projector",
+        "savedmodel",
+        "word2vec",
+        "word2vec-binary",
+    )
+    known = formats.all().values()
+    endings = [end for one in known for end in one.endings]
+    assert len(endings) == len(set(endings))
+    for one in known:
+        assert one.write is None or one.used_by
+        assert one.write is None or one.endings or one.folder
+        assert one.readable or one.write is not None
+        assert not (one.magic and not one.readable) or one.refused
+
+
+NEW_FORMAT = '''
+"""Words, one per line, each with a vector of one number: its place."""
+import numpy as np
+from feedline.words.formats.format import Format
+from feedline.words.vectors.vectors import Vectors
+
+def read(source, *, limit=None):
+    source.line()
+    words = source.read(1 << 20).decode().split()[:limit]
+    return Vectors(tuple(words), np.arange(len(words), dtype=np.float32)[:, None])
+
+def write(vectors, path):
+    path.write_text("PLACES\\n" + " ".join(vectors.words))
+
+FORMAT = Format("places", "nobody", (".places",), (b"PLACES",), read=read, write=write)
+'''
+
+
+def test_a_new_format_is_one_new_file(tmp_path, monkeypatch):
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "places.py").write_text(NEW_FORMAT, "utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
+    formats.all.cache_clear()
+    try:
+        vectors = Vectors(("a", "b"), np.eye(2, dtype=np.float32))
+        vectors.export(tmp_path / "v.places")
+        found = Vectors.load(tmp_path / "v.places")
+        assert found.words == ("a", "b")
+        assert found.matrix.tolist() == [[0], [1]]
+    finally:
+        formats.all.cache_clear()
+        sys.modules.pop("feedline.words.formats.places", None)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from feedline.words.formats.format import Format
 from feedline.words.formats.shared.source import Source, decoded, finite, log, unique
 from feedline.words.formats.shared.text import check_dim
 from feedline.words.vectors import subwords
@@ -205,3 +206,6 @@ def _refuse_quantised(source: Source) -> None:
         "it is a quantised fastText model (.ftz), whose vectors are only "
         "approximations. Give the .bin that it was made from"
     )
+
+
+FORMAT = Format("fasttext", magic=(MAGIC,), read=read)

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from feedline.errors import VectorsError
+from feedline.words.formats.format import Format
 from feedline.words.formats.shared import bundle
 from feedline.words.vectors.subwords import Subwords
 from feedline.words.vectors.vectors import Vectors
@@ -49,10 +50,6 @@ def write(
     return bundle.write(KIND, path, about, tensors, texts, force=force)
 
 
-def is_ours(path: Path) -> bool:
-    return KIND.is_in(path)
-
-
 def read(path: str | os.PathLike[str], *, verify: bool | None = None) -> Vectors:
     """Load a saved directory; `verify`: see bundle.py."""
     with bundle.reading(KIND, path, verify=verify) as (about, tensors):
@@ -72,3 +69,10 @@ def read(path: str | os.PathLike[str], *, verify: bool | None = None) -> Vectors
             if grams is None
             else Subwords(tensors["subwords"], grams["min_n"], grams["max_n"]),
         )
+
+
+def read_first(path: Path, *, limit: int | None = None) -> Vectors:
+    return read(path).first(limit)
+
+
+FORMAT = Format("feedline", holds=KIND.is_in, read_folder=read_first)

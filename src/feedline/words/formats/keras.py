@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TensorFlowMissing, VectorsError
+from feedline.words.formats.format import Format
 from feedline.words.formats.shared import target
 from feedline.words.vectors.vectors import Vectors
 
@@ -63,3 +64,14 @@ def load() -> Any:
     except ImportError:
         raise TensorFlowMissing from None
     return keras
+
+
+FORMAT = Format(
+    "keras",
+    used_by="keras.saving.load_model: words to vectors",
+    endings=(".keras",),
+    magic=(b"\x89HDF",),
+    refused="it is HDF5 (.h5). Export the vectors from what wrote it as text",
+    write=write,
+    check=check,
+)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import OutputExists, VectorsError
+from feedline.words.formats.format import Format
 from feedline.words.formats.shared import target, text
 from feedline.words.formats.shared.source import decoded, opened, unique
 from feedline.words.vectors.vectors import Vectors
@@ -103,3 +104,14 @@ def _table(vectors: Vectors) -> str:
         return "".join(f"{word}\n" for word in vectors.words)
     rows = zip(vectors.words, vectors.counts.tolist(), strict=True)
     return f"{_HEADER}\n" + "".join(f"{word}\t{count}\n" for word, count in rows)
+
+
+FORMAT = Format(
+    "projector",
+    used_by="TensorBoard's embedding projector",
+    holds=is_projector,
+    read_folder=read,
+    write=write,
+    check=check,
+    folder=True,
+)

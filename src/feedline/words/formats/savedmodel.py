@@ -14,6 +14,7 @@ from typing import Any
 
 from feedline.errors import OutputExists, TensorFlowMissing, VectorsError
 from feedline.files.whole import replacing_folder
+from feedline.words.formats.format import Format
 from feedline.words.formats.shared import target
 from feedline.words.vectors.vectors import Vectors
 
@@ -56,3 +57,13 @@ def save(module: Any, signature: Any, path: Path) -> None:
             tf.saved_model.save(module, str(part), signatures=signature)
     except (OSError, tf.errors.OpError) as error:
         raise VectorsError(f"cannot write {path}: {error}") from None
+
+
+FORMAT = Format(
+    "savedmodel",
+    used_by="tf.saved_model.load: words to vectors",
+    write=write,
+    check=check,
+    folder=True,
+    subwords=True,
+)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
+from feedline.words.formats.format import Format
 from feedline.words.formats.shared import target
 from feedline.words.formats.shared.source import (
     BLOCK,
@@ -24,7 +25,7 @@ from feedline.words.formats.shared.source import (
     joined,
     unique,
 )
-from feedline.words.formats.word2vec import read_header
+from feedline.words.formats.word2vec import header_of, is_text, read_header
 from feedline.words.vectors.vectors import Vectors
 
 # word2vec.c cuts words at 100 bytes; longer than this is no word.
@@ -108,3 +109,19 @@ def write(vectors: Vectors, path: Path) -> None:
         file.write(f"{len(vectors)} {vectors.dim}\n".encode())
         for word, row in zip(vectors.words, little, strict=True):
             file.write(word.encode() + b" " + row.tobytes())
+
+
+def is_binary(source: Source) -> bool:
+    """word2vec's header, and no text after it."""
+    return header_of(source.peek(1 << 12)) is not None and not is_text(source)
+
+
+FORMAT = Format(
+    "word2vec-binary",
+    used_by="gensim, word2vec",
+    endings=(".bin",),
+    detect=is_binary,
+    read=read,
+    write=write,
+    packed=True,
+)

@@ -267,6 +267,15 @@ class Vectors:
             if i >= 0
         ]
 
+    def first(self, n: int | None) -> Vectors:
+        """Only the first words, which are the most frequent; all where `n` is None."""
+        if n is None or n >= len(self):
+            return self
+        counts = None if self.counts is None else self.counts[:n]
+        return Vectors(
+            self.words[:n], self.matrix[:n], counts, self.config, self.subwords
+        )
+
     # Files and other libraries ------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> Path:

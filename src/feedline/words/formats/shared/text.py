@@ -9,6 +9,7 @@ compiled code, several at once, in the order of the file.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +30,9 @@ from feedline.words.formats.shared.source import (
     decoded,
     joined,
 )
+
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+"""Bytes that text does not have."""
 
 
 @dataclass(frozen=True, eq=False)
