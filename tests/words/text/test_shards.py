@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.words.text import decode, write
+from tests.words.made_text import decode, write
 
 from feedline.errors import CorpusError
 from feedline.words.text.corpus import Corpus, _build, prepare, reopen

@@ -145,6 +145,7 @@ def epochs_noted(out: Path) -> list[int]:
 
 def test_resuming_otherwise_is_refused(corpus, unfinished):
     options = {**OPTIONS, "epochs": 3, "out": unfinished, "resume": True}
+    before = checkpoint.read(unfinished / "training")
     with pytest.raises(TrainingError, match="window is 7, was 5"):
         words.train(corpus, window=7, **options)
     with pytest.raises(TrainingError, match="min_count is 2, was 1"):
@@ -153,6 +154,7 @@ def test_resuming_otherwise_is_refused(corpus, unfinished):
         words.train(corpus, lower=True, **options)
     with pytest.raises(TrainingError, match="engine is 'reference', was 'cpu'"):
         words.train(corpus, engine="reference", **options)
+    assert checkpoint.read(unfinished / "training") == before
 
 
 def test_resuming_on_another_corpus_is_refused(corpus, unfinished, tmp_path):
@@ -161,8 +163,11 @@ def test_resuming_on_another_corpus_is_refused(corpus, unfinished, tmp_path):
     options = {**OPTIONS, "epochs": 3, "out": unfinished, "resume": True}
     with pytest.raises(TrainingError, match=r"other\.txt was not part of it"):
         words.train(other, **options)
-    # The text of the run is still there.
-    words.train(corpus, **options)
+    # What the run had is untouched: it ends as it would have without the attempt.
+    resumed = words.train(corpus, **options)
+    whole = words.train(corpus, epochs=3, **OPTIONS)
+    assert np.array_equal(resumed.matrix, whole.matrix)
+    assert epochs_noted(unfinished) == [1, 2, 3]
 
 
 def test_more_threads_may_finish_it(corpus, unfinished, monkeypatch):

@@ -17,7 +17,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.words.text import (
+from tests.words.made_text import (
     BEGINNING,
     TEXTS,
     decode,

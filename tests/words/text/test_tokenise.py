@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.words.text import (
+from tests.words.made_text import (
     BEGINNING,
     TEXTS,
     decode,

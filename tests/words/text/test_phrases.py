@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.words.text import decode, new_place
+from tests.words.made_text import decode, new_place
 
 from feedline.errors import CorpusError
 from feedline.words.text.corpus import Corpus, prepare

@@ -78,10 +78,10 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_saving_where_one_cannot_leaves_nothing(tmp_path):
-    with pytest.raises(CorpusError, match="cannot be written"):
+    with pytest.raises(CorpusError, match="cannot write"):
         made({"a": 1}).save(tmp_path / "no" / "v.txt")
     (tmp_path / "dir").mkdir()
-    with pytest.raises(CorpusError, match="cannot be written"):
+    with pytest.raises(CorpusError, match="cannot write"):
         made({"a": 1}).save(tmp_path / "dir")
     assert [entry.name for entry in tmp_path.iterdir()] == ["dir"]
 
