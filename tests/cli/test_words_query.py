@@ -62,7 +62,7 @@ def test_an_unknown_word_is_one_clear_sentence(saved):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
-        "feedline: the vocabulary of 5 words has no 'kingg'; near it: king\n"
+        "feedline: the vocabulary of 5 words has no 'kingg'; did you mean king?\n"
     )
 
 
@@ -86,7 +86,7 @@ def test_how_a_question_is_understood():
     assert parse(["a b c"]) == (["b", "c"], ["a"])
     assert parse(["well-known + x"]) == (["well-known", "x"], [])
     for wrong in (["king"], ["king -"], ["a + - b"], ["a b + c"], ["a b c d"], [""]):
-        with pytest.raises(FeedlineError, match="is no question"):
+        with pytest.raises(FeedlineError, match="is not a question"):
             parse(wrong)
 
 

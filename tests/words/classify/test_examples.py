@@ -165,7 +165,7 @@ def test_columns_that_are_not_there(tmp_path):
         classify.train(tmp_path / "t.csv", label="mood")
     with pytest.raises(CorpusError, match="no column 9"):
         classify.train(tmp_path / "t.csv", text=9)
-    with pytest.raises(CorpusError, match="'json' is no format"):
+    with pytest.raises(CorpusError, match="'json' is not a format"):
         classify.train(tmp_path / "t.csv", format="json")
     with pytest.raises(CorpusError, match="there is no file"):
         classify.train(tmp_path / "none.txt")

@@ -236,7 +236,7 @@ def test_options_that_exclude_each_other_or_are_wrong(tmp_path):
     path = write(tmp_path / "c.txt", "a")
     with pytest.raises(CorpusError, match="both a pattern"):
         Corpus.of(path, pattern="a", tokenize=str.split)
-    with pytest.raises(CorpusError, match=r"pattern '\(' is no regular expression"):
+    with pytest.raises(CorpusError, match=r"pattern '\(' is not a regular expression"):
         Corpus.of(path, pattern="(")
     with pytest.raises(CorpusError, match="split already"):
         Corpus.of([["a"]], pattern="a")

@@ -186,7 +186,7 @@ def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path, cache, limit):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "cannot write" in str(caught.value)
-    assert "File too large. Make room" in str(caught.value)
+    assert "File too large. Free some space" in str(caught.value)
     assert [entry.name for entry in cache.iterdir()] == ["tokens.lock"]
 
 

@@ -88,7 +88,7 @@ def _interrupted(out: Path, *, trained: bool) -> str:
     if not trained:
         return "feedline: interrupted before training began."
     return (
-        f"feedline: interrupted; a checkpoint is in {out}. To go on, give the same "
+        f"feedline: interrupted; a checkpoint is in {out}. To continue, give the same "
         "command with --resume."
     )
 
@@ -96,12 +96,12 @@ def _interrupted(out: Path, *, trained: bool) -> str:
 def _summary(vectors: Vectors, out: Path, bar: Any) -> None:
     config = vectors.config
     if not config.get("chief", True):
-        typer.echo(f"trained {len(vectors):,} words; they are with worker 0, the chief")
+        typer.echo(f"trained {len(vectors):,} words; worker 0, the chief, has them")
         return
     speed = config.get("words_per_second", 0)
     loss = config.get("losses") or [None]
     if not bar.trained:
-        typer.echo(f"{out}: was finished already, {len(vectors):,} words.")
+        typer.echo(f"{out}: already finished, {len(vectors):,} words.")
     else:
         typer.echo(
             f"{out}: {len(vectors):,} words, dimension {vectors.dim}, "

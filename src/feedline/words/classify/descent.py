@@ -151,7 +151,7 @@ def run(task: Descent, words: int, progress: Tell | None) -> dict[str, Any]:
         losses.append(leg.tally.loss / texts)
         if not np.isfinite(losses[-1]):
             raise TrainingError(
-                f"the loss is no number any more after epoch {epoch + 1}: lr "
+                f"the loss became NaN in epoch {epoch + 1}: lr "
                 f"{task.options.lr:g} is too high. Give a smaller one."
             )
     seconds = time.perf_counter() - started

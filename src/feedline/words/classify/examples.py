@@ -48,7 +48,7 @@ class Layout:
     def __post_init__(self) -> None:
         if self.format not in (None, *FORMATS):
             raise CorpusError(
-                f"{self.format!r} is no format of labelled text: give one of "
+                f"{self.format!r} is not a format of labelled text: give one of "
                 f"{', '.join(FORMATS)}."
             )
 

@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from feedline.files.cores import cores
+from feedline.words.engine.options import MODEL, TRAINING, seed, threads
 from feedline.words.option import check, given, option
+from feedline.words.text.options import TEXT, lower, pattern
 
 if TYPE_CHECKING:
     from feedline.words.classify.examples import Column
     from feedline.words.training.driver import Progress
     from feedline.words.vectors.vectors import Vectors
-
-MODEL, TRAINING, TEXT = "Model", "Training", "Text"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,33 +77,10 @@ class Choices:
         high=2**30,
         usual="2000000 is usual",
     )
-    seed: int = option(
-        1,
-        "Seed of all random draws.",
-        TRAINING,
-        low=0,
-        high=2**63 - 1,
-        usual="any whole number from 0 up",
-    )
-    threads: int | None = option(
-        None,
-        "Threads to train with.",
-        TRAINING,
-        kind=int,
-        low=1,
-        high=4_096,
-        usual="as many as there are cores",
-        unless="all cores allowed",
-    )
-    lower: bool = option(False, "Lower the case.", TEXT)
-    pattern: str | None = option(
-        None,
-        r"A regular expression; its matches are the words, as in '\w+'.",
-        TEXT,
-        kind=str,
-        value="REGEX",
-        unless="split at white space",
-    )
+    seed: int = seed()
+    threads: int | None = threads()
+    lower: bool = lower()
+    pattern: str | None = pattern()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,32 @@ LOSSES = ("ns", "hs")
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
+def seed() -> int:
+    """The option, of all that train."""
+    return option(
+        1,
+        "Seed of all random draws.",
+        TRAINING,
+        low=0,
+        high=2**63 - 1,
+        usual="any whole number from 0 up",
+    )
+
+
+def threads() -> int | None:
+    """The option, of all that train."""
+    return option(
+        None,
+        "Threads to train with.",
+        TRAINING,
+        kind=int,
+        low=1,
+        high=4_096,
+        usual="as many as there are cores",
+        unless="all cores allowed",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """What is trained, and how. `Config` is the same with all defaults filled in."""
@@ -101,24 +127,8 @@ class ModelOptions:
         usual="alpha / (2 * epochs) is usual",
         unless="alpha / (2 epochs)",
     )
-    seed: int = option(
-        1,
-        "Seed of all random draws.",
-        TRAINING,
-        low=0,
-        high=2**63 - 1,
-        usual="any whole number from 0 up",
-    )
-    threads: int | None = option(
-        None,
-        "Threads to train with.",
-        TRAINING,
-        kind=int,
-        low=1,
-        high=4_096,
-        usual="as many as there are cores",
-        unless="all cores allowed",
-    )
+    seed: int = seed()
+    threads: int | None = threads()
     min_n: int = option(
         0,
         "Shortest n-gram; 0: none.",

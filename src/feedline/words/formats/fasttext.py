@@ -64,7 +64,7 @@ class _Arguments:
 
 def read(source: Source, *, limit: int | None = None) -> Vectors:
     if source.exactly(4, "the magic number") != MAGIC:
-        source.fail("it is no fastText model: the first four bytes are others")
+        source.fail("it is not a fastText model: the first four bytes differ")
     (version,) = struct.unpack("<i", source.exactly(4, "the version"))
     if version not in (11, 12):
         source.fail(f"its version is {version}; feedline knows fastText's 11 and 12")

@@ -45,7 +45,7 @@ def read(source: Source, *, limit: int | None = None) -> Vectors:
         zlib.error,
     ) as error:
         raise VectorsError(
-            f"cannot read {path}: it is no NumPy file of vectors ({error})"
+            f"cannot read {path}: it is not a NumPy file of vectors ({error})"
         ) from None
     if matrix.ndim != 2 or matrix.dtype.kind != "f":
         raise VectorsError(

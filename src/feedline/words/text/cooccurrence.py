@@ -59,12 +59,6 @@ class Cooccurrences:
     starts: NDArray[np.int64]
     """Where each block begins, and the end."""
 
-    @property
-    def directed(self) -> int:
-        """Records as GloVe counts them: both directions."""
-        same = int((self.pairs[:, 0] == self.pairs[:, 1]).sum())
-        return 2 * len(self.logs) - same
-
 
 @njit(nogil=True, cache=True)
 def _count(
@@ -194,7 +188,7 @@ def count(
     except OSError as error:
         raise TrainingError(
             f"co-occurrences cannot be written to {folder}: {error.strerror or error}. "
-            "Make room, or give another directory (cache)."
+            "Free some space, or give another directory (cache)."
         ) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -12,12 +12,14 @@ from feedline.words.option import option
 TEXT = "Text"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextOptions:
-    """See corpus.py and recipe.py, which also check them."""
+def lower() -> bool:
+    """The option, of all that read text."""
+    return option(False, "Lower the case.", TEXT)
 
-    lower: bool = option(False, "Lower the case.", TEXT)
-    pattern: str | None = option(
+
+def pattern() -> str | None:
+    """The option, of all that read text."""
+    return option(
         None,
         r"A regular expression; its matches are the words, as in '\w+'.",
         TEXT,
@@ -25,6 +27,14 @@ class TextOptions:
         value="REGEX",
         unless="split at white space",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """See corpus.py and recipe.py, which also check them."""
+
+    lower: bool = lower()
+    pattern: str | None = pattern()
     min_count: int = option(5, "Leave out words seen less often.", TEXT)
     max_vocab: int | None = option(
         None, "Keep only the N most frequent words.", TEXT, kind=int, unless="all"

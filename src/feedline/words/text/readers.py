@@ -124,7 +124,7 @@ def _described(path: str) -> TextFile:
     except OSError as error:
         raise _unreadable(path, error) from error
     except ValueError as error:  # a NUL in the name
-        raise CorpusError(f"{path!r} is no file name: {error}.") from error
+        raise CorpusError(f"{path!r} is not a file name: {error}.") from error
     if stat.S_ISREG(found.st_mode):
         return TextFile(path, found.st_size, found.st_mtime_ns)
     return TextFile(path, None, 0)

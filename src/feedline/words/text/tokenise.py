@@ -29,7 +29,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as error:
         raise CorpusError(
-            f"the pattern {pattern!r} is no regular expression: {error}. A pattern "
+            f"the pattern {pattern!r} is not a regular expression: {error}. A pattern "
             r"describes one word, for example '\w+'."
         ) from error
 

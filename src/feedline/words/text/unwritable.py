@@ -20,7 +20,7 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 def unwritable(path: Path, error: OSError) -> CorpusError:
     """What failed, why, and what to do."""
     cure = (
-        "Make room or choose a directory on another disk"
+        "Free some space, or choose a directory on another disk"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         else "Choose a directory that can be written to"
     )

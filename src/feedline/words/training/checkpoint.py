@@ -81,7 +81,8 @@ def write(
     except OSError as error:
         raise TrainingError(
             f"the checkpoint in {folder} cannot be written: {error.strerror or error}. "
-            "Make room, or train into another directory; the one before is untouched."
+            "Free some space, or train into another directory; the previous checkpoint "
+            "is intact."
         ) from error
 
 

@@ -199,7 +199,8 @@ class Driver:
         except OSError as error:
             raise TrainingError(
                 f"{self.folder / METRICS} cannot be written: "
-                f"{error.strerror or error}. Make room, then go on with resume."
+                f"{error.strerror or error}. Free some space, then continue with "
+                "resume."
             ) from error
 
     def _save(self) -> float:

@@ -42,8 +42,8 @@ def claim(
         return None
     if (training / checkpoint.JSON).exists() and not force:
         raise OutputExists(
-            f"{folder} holds a run that did not end. Go on with it (--resume, or "
-            "resume=True), or start anew (--force, or force=True)."
+            f"{folder} holds a run that did not end. Continue it (--resume, or "
+            "resume=True), or start over (--force, or force=True)."
         )
     if (folder / VECTORS).exists() and not force:
         raise OutputExists(
@@ -66,7 +66,7 @@ def _lock(folder: Path, stack: ExitStack) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise TrainingError(
-            f"another process trains into {folder} at this moment. Wait for it, or "
+            f"another process is training into {folder}. Wait for it, or "
             "give another directory."
         ) from None
     except OSError as error:
@@ -98,16 +98,16 @@ def check_corpus(corpus: Corpus, store: Path) -> None:
     added = [path for path in new if path not in old]
     gone = [path for path in old if path not in new]
     what = [f"{path} has changed" for path in changed]
-    what += [f"{path} was not part of it" for path in added]
+    what += [f"{path} is new" for path in added]
     what += [f"{path} is missing" for path in gone]
     raise TrainingError(
-        f"cannot resume: the corpus is another than the run began with: "
-        f"{'; '.join(what[:3]) or 'its files come in another order'}. {_CURE}"
+        f"cannot resume: the corpus is not the one that the run began with: "
+        f"{'; '.join(what[:3]) or 'its files are in another order'}. {_CURE}"
     )
 
 
 _CURE = (
-    "Give what the run began with, or start anew without resume (--force in place of "
+    "Give what the run began with, or start over without resume (--force in place of "
     "--resume)."
 )
 
@@ -130,8 +130,7 @@ def check_same(
     if record["text"] != before["text"]:
         now, then = record["text"]["tokens"], before["text"]["tokens"]
         raise TrainingError(
-            f"cannot resume: the corpus is another ({now:,} tokens, was {then:,}). "
-            f"{_CURE}"
+            f"cannot resume: the corpus differs ({now:,} tokens, was {then:,}). {_CURE}"
         )
 
 

@@ -301,7 +301,7 @@ def _meet(peers: Peers, driver: Driver, record: dict[str, Any]) -> None:
     theirs, driver.epoch, driver.place = peers.first([mine, driver.epoch, driver.place])
     if mine != theirs:
         raise TrainingError(
-            "this worker has other text or other options than the chief: give every "
+            "this worker's text or options differ from the chief's: give every "
             "worker of the cluster the same corpus and the same options."
         )
 
@@ -335,7 +335,7 @@ def _finish(
     task.runner.pull()
     if not np.isfinite(task.weights.inputs[: min(1024, len(words))]).all():
         raise TrainingError(
-            f"training diverged: the vectors are no numbers any more. Give a smaller "
+            f"training diverged: the vectors became NaN. Give a smaller "
             f"learning rate than {task.rate(0, 0):g}."
         )
     if folder is None:

@@ -226,8 +226,8 @@ def compare_pairs(
     if len(scores) < 2:
         raise FeedlineError(
             f"cannot compare with {path}: {len(scores)} of its pairs are in the "
-            f"vocabulary ({len(unknown_scores)} are not, {skipped} lines are no pair). "
-            "A pair is `word<TAB>word<TAB>score`; is it of the right language?"
+            f"vocabulary ({len(unknown_scores)} are not, {skipped} lines are not "
+            "pairs). A pair is `word<TAB>word<TAB>score`; is it of the right language?"
         )
     ranks = correlation.spearman(np.array(scores), cosines)
     return Pairs(

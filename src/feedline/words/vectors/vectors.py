@@ -149,14 +149,14 @@ class Vectors:
     def mean(self, words: Sequence[str]) -> Row:
         """The mean of the words' vectors, each scaled to length 1 first."""
         if not words:
-            raise VectorsError("the mean of no words is nothing: give at least one")
+            raise VectorsError("the mean needs at least one word")
         total = search.unit(self.lookup(words)).mean(axis=0)
         return np.asarray(total, np.float32)
 
     def _unknown(self, word: object) -> str:
         text = f"the vocabulary of {len(self):,} words has no {word!r}"
         near = close_words(str(word), self.words, self.index)
-        return text + (f"; near it: {', '.join(near)}" if near else "")
+        return text + (f"; did you mean {', '.join(near)}?" if near else "")
 
     # Questions ----------------------------------------------------------------
 

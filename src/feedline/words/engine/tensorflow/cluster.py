@@ -80,7 +80,7 @@ def _parsed(text: str, source: str, worker: int | None) -> Cluster | None:
         index = task.get("index") if worker is None else worker
         kind = task.get("type", "worker")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TrainingError(f"{source} is no cluster. {_FORM}") from error
+        raise TrainingError(f"{source} is not a cluster. {_FORM}") from error
     if others or kind != "worker":
         raise TrainingError(
             f"{source} has the kind {(sorted(others) or [kind])[0]!r}: all machines "

@@ -57,7 +57,7 @@ class Source:
             try:
                 part = self.stream.read(min(missing, BLOCK))
             except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-                self.fail(f"it cannot be unpacked after byte {self.at:,} ({error})")
+                self.fail(f"it cannot be decompressed after byte {self.at:,} ({error})")
             if not part:
                 break
             parts.append(part)

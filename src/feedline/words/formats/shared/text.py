@@ -145,8 +145,8 @@ def _reason(block: Block, dim: int, line: int) -> str:
     if block.status == numbers.NOT_FINITE:
         return (
             f"line {line:,}, of the word {shown(text.split(None, 1)[0])}, holds "
-            f"{shown(field)}: NaN and infinity are no vector. Remove the line, or "
-            "train again"
+            f"{shown(field)}: a vector cannot hold NaN or infinity. Remove the "
+            "line, or train again"
         )
     return f"line {line:,} has {dim:,} numbers and no word: {shown(text)}"
 
