@@ -268,7 +268,7 @@ def test_auto_without_tensorflow_is_cpu(language, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"devices": "TPU:0"}, "no device"),
+        ({"devices": "TPU:0"}, "is not a device"),
         ({"devices": "GPU:0,GPU:0"}, "once"),
         ({"devices": "GPU:77"}, "GPU:77"),
         ({"precision": "half"}, "mixed_float16"),
@@ -289,8 +289,8 @@ def test_what_cannot_be_done_is_said(options, message, language):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing", "no cluster"),
-        ("[]", "no cluster"),
+        ("nothing", "not a cluster"),
+        ("[]", "not a cluster"),
         ('{"cluster": {"worker": []}}', "no workers"),
         ('{"cluster": {"worker": ["a"]}}', "'a'"),
         ('{"cluster": {"worker": ["a:1", "a:1"]}}', "twice"),
