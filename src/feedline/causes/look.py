@@ -249,12 +249,5 @@ def ms(value: float) -> str:
     return f"{value:,.{digits}f} ms"
 
 
-def size(count: float) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
-            return f"{count / scale:.1f} {unit}"
-    return f"{count:.0f} bytes"
-
-
 def all_of(cores: int) -> str:
     return "both" if cores == 2 else f"all {cores}"

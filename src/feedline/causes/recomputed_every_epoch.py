@@ -47,11 +47,11 @@ from feedline.causes.look import (
     ms,
     passes,
     seen,
-    size,
     steps_per_pass,
     upstream,
     without,
 )
+from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.job.tfdata.constant import why_not_same
 from feedline.measure.measurement import Measurement, StageCost

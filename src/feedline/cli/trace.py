@@ -46,6 +46,7 @@ def trace(
     save = outputs(json, html, force=force)
 
     from feedline.errors import FeedlineError
+    from feedline.files.sizes import size as shown_size
     from feedline.measure.trace.source import find
     from feedline.session import captured
 
@@ -60,7 +61,7 @@ def trace(
             typer.echo()
         size = file.stat().st_size
         if size > _LARGE:
-            typer.echo(f"feedline: reading {file}, {size / 1e6:,.0f} MB", err=True)
+            typer.echo(f"feedline: reading {file}, {shown_size(size)}", err=True)
         report = captured.report_of(file)
         report.show(color=color)
         save(report)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from feedline.files.cores import cores
 from feedline.job.loops.loop import Clock
 from feedline.job.tfdata.pipeline import Pipeline, Stage
-from feedline.measure.machine import cores
 from feedline.measure.measurement import StageCost
 
 _AHEAD = (

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from feedline.errors import FeedlineError
+from feedline.files import whole
 from feedline.job.source.lines import is_library
 from feedline.report.patches import comments, lines
 from feedline.report.patches.document import CannotEdit, CannotRead, Document
@@ -100,14 +101,10 @@ def root_of(places: Iterable[Place], cwd: Path | None = None) -> Path:
 
 def save(text: str, path: Path) -> None:
     """Whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(text.encode("utf-8", "surrogateescape"))
-        os.replace(part, path)
+        whole.write(path, text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise FeedlineError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 # ------------------------------------------------------------------------ files

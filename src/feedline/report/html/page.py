@@ -17,6 +17,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from feedline.files.sizes import size
 from feedline.measure.trace.kinds import LABELS
 from feedline.report import format as shown
 from feedline.report.html.timeline import trimmed
@@ -93,8 +94,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    for name in ("ms", "number", "seconds", "percent", "size", "times"):
+    for name in ("ms", "number", "seconds", "percent", "times"):
         environment.filters[name] = getattr(shown, name)
+    environment.filters["size"] = size
     environment.filters["kind"] = lambda kind: LABELS.get(kind, kind)
     return environment
 

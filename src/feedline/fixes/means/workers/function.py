@@ -9,7 +9,6 @@ code in the job's process, as before. The user's code is not traced again.
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import script_ops
 
+from feedline.files.cores import cores
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
 from feedline.job.source.purity import Purity, purity
@@ -67,7 +67,7 @@ def parallel_python_map(
         raise CannotFix(f"{stage.label()} has no Python function in it")
     for user in users.values():
         _check(user.function)
-    workers = workers or len(os.sched_getaffinity(0))
+    workers = workers or cores()
     pools: list[Pool] = []
     try:
         for user in users.values():

@@ -12,7 +12,6 @@ and `on_epoch_end`, so that they see what these have changed.
 from __future__ import annotations
 
 import logging
-import os
 import random
 import sys
 import threading
@@ -21,6 +20,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
+from feedline.files.cores import cores
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import LINES, PATIENCE_S, Pool
 from feedline.job.source.purity import Purity, purity
@@ -80,7 +80,7 @@ def parallel_pydataset(
         )
     if held := bound_to_here(make.__get__(dataset)):
         raise CannotFix(f"{name} cannot be shared with other processes: {held}")
-    workers = workers or len(os.sched_getaffinity(0))
+    workers = workers or cores()
     return _class(dataset)(dataset, workers, patience, purity(make.__get__(dataset)))
 
 
