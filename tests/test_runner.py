@@ -63,7 +63,7 @@ STEP, OTHER = Edit("compile-step"), Edit("prefetch")
     ],
 )
 def test_only_the_loop_that_a_plan_names_is_rewritten(make, plan, lines):
-    runner, _ = make(target="src/train.py", plan=plan and plan.to_dict())
+    runner, _ = make(target="src/train.py", plan=plan)
     assert runner.hoists() == lines
     rehearsal, _ = make(Rehearsal)
     assert rehearsal.hoists() is True

@@ -7,7 +7,6 @@ catches, sends the outcome and stops the script.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
@@ -19,9 +18,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from feedline import __version__
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
-from feedline.job.loops.loop import InputFailed, LoopEnded, drive
+from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.script import run as script
 from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.measure.clock import SystemClock
@@ -30,7 +30,9 @@ from feedline.measure.run import RunSampler
 from feedline.process import lifeline, threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
-from feedline.session.messages import Order, Outcome
+from feedline.prove.proof import Cured
+from feedline.report.basis import Basis
+from feedline.session.messages import Order, Outcome, decode, encode
 
 log = logging.getLogger(__name__)
 
@@ -109,55 +111,70 @@ class Examination:
         """Measure, and stop the script when that is done."""
         from feedline.measure.examine import Examiner
 
+        def experiment() -> Experiment[None]:
+            examiner = Examiner(
+                loop, self.watch, self.clock, self.order.seconds, say=self.say
+            )
+            job, measured = yield from examiner.examine()
+            self._conclude(Outcome(basis=self._basis(loop, job, measured)))
+            # A profiler is deep in the driver: what is known is safe already.
+            measured = yield from examiner.capture(measured)
+            self._conclude(Outcome(basis=self._basis(loop, job, measured)))
+
+        self._limit(3 * self.order.seconds + 60, self._overdue)
+        self._measure(loop, experiment())
+
+    def _measure(self, loop: Any, experiment: Experiment[None]) -> None:
+        """Drive the experiment on the loop, then stop the script."""
         self.sampler.stop()
-        where = loop.where or "the script"
-        seconds = self.order.seconds
-        self.say(f"training found at {where}; measuring, at most {seconds:g} s")
-        self._limit(3 * seconds + 60, self._overdue)
-        examiner = Examiner(loop, self.watch, self.clock, seconds, say=self.say)
-
-        def experiment() -> Any:
-            try:
-                job, measured = yield from examiner.examine()
-                self._conclude(Outcome(report=self._report(loop, job, measured)))
-                # A profiler is deep in the driver: what is known is safe already.
-                measured = yield from examiner.capture(measured)
-                self._conclude(Outcome(report=self._report(loop, job, measured)))
-            except InputFailed:
-                raise
-            except LoopEnded as ended:
-                self._conclude(Outcome(seen=(_too_short(loop, ended),)))
-            except Exception:
-                self._conclude(Outcome(failed=traceback.format_exc()))
-
+        self.say_measuring(loop, self.order.seconds)
+        guarded = self._guarded_experiment(loop, experiment)
         if loop.kind == "loop":
-            loop.start(experiment(), finish=self._stop)
+            loop.start(guarded, finish=self._stop)
             return
-        drive(experiment(), loop.execute)
+        drive(guarded, loop.execute)
         self._stop(None)
+
+    def say_measuring(self, loop: Any, seconds: float) -> None:
+        where = loop.where or "the script"
+        self.say(f"training found at {where}; measuring, at most {seconds:.3g} s")
+
+    def _guarded_experiment(
+        self, loop: Any, experiment: Experiment[None]
+    ) -> Experiment[None]:
+        try:
+            yield from experiment
+        except InputFailed:
+            raise
+        except LoopEnded as ended:
+            self.too_short(f"training at {loop.where} is too short to measure: {ended}")
+        except Exception as error:
+            self.broke(error)
+
+    def too_short(self, what: str) -> None:
+        self._conclude(Outcome(seen=(what,)))
+
+    def broke(self, error: Exception) -> None:  # noqa: ARG002
+        """feedline failed while it measured."""
+        self._conclude(Outcome(failed=traceback.format_exc()))
 
     def _stop(self, _: Any) -> None:
         self._limit(_GRACE_SECONDS, lambda: None)
         self.watch.stopped = True
         raise ScriptStopped
 
-    def _report(self, loop: Any, job: Job, measured: Measurement) -> Any:
-        from feedline import __version__, causes
-        from feedline.report.build import make
-        from feedline.report.json import to_json
-
-        measured = replace(measured, run=self._run_times(loop, job, measured))
-        findings = causes.diagnose(job, measured)
-        report = make(
+    def _basis(
+        self, loop: Any, job: Job, measured: Measurement, cured: Cured | None = None
+    ) -> Basis:
+        """What the parent judges."""
+        return Basis.of(
             job,
-            measured,
-            findings,
-            {name: cause.title for name, cause in causes.all().items()},
+            replace(measured, run=self._run_times(loop, job, measured)),
+            cured,
             script=self.order.target[0],
-            version=__version__,
             seconds=self.clock.now() - self.began,
+            version=__version__,
         )
-        return json.loads(to_json(report))
 
     def _run_times(self, loop: Any, job: Job, measured: Measurement) -> RunTimes:
         step_s = measured.step.observed.value / 1e3
@@ -207,8 +224,8 @@ class Examination:
 
     def send(self, outcome: Outcome) -> None:
         """What cannot be sent is lost, and the script goes on."""
-        with suppress(OSError, ValueError):
-            self._channel.put(outcome.to_bytes())
+        with suppress(OSError, ValueError, TypeError):
+            self._channel.put(encode(outcome))
 
     def _overdue(self) -> None:
         if not self._concluded():
@@ -269,10 +286,6 @@ class Examination:
                 self.stuck(what, now - since)
 
 
-def _too_short(loop: Any, ended: LoopEnded) -> str:
-    return f"training at {loop.where}, too short to measure: {ended}"
-
-
 def _unblock(order: Order) -> None:
     if order.unblocked is not None:
         signal.pthread_sigmask(signal.SIG_SETMASK, order.unblocked)
@@ -311,7 +324,7 @@ def main() -> None:
     """`sys.argv` has the addresses of the order and of the outcome."""
     _silence()
     given = Channel.at(sys.argv[1])
-    order = Order.from_bytes(given.get() or b"")
+    order = decode(Order, given.get() or b"")
     given.close()
     try:
         if order.parent is not None:

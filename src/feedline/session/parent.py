@@ -17,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from feedline.errors import (
     FeedlineError,
     NoTrainingLoop,
@@ -30,7 +32,6 @@ from feedline.job.script.run import check
 from feedline.process.signals import Signals
 from feedline.report.json import from_json
 from feedline.report.report import Report
-from feedline.report.tidy import tidy
 from feedline.session.children import (
     CannotStart,
     Measuring,
@@ -38,6 +39,7 @@ from feedline.session.children import (
     run_child,
     run_plain,
 )
+from feedline.session.judge import judge, judge_again, with_training
 from feedline.session.messages import Order, Outcome
 from feedline.session.rehearsal import ahead, needed
 
@@ -58,17 +60,17 @@ def why_script(
     order = Order("why", tuple(target), module, seconds, loop)
     with Signals() as signals:
         outcome, code = _examined(order, signals)
-        if outcome.report is None and code == 0 and outcome.short is not None:
+        if outcome.basis is None and code == 0 and outcome.short is not None:
             # The training was too short to be measured in passing: run it once more
             # and stop early in the longest of its loops.
             _say(
                 "training ended before it could be measured; running the script again, "
                 "measuring sooner"
             )
-            order = replace(order, loop=outcome.short, patient=False)
+            order = structs.replace(order, loop=outcome.short, patient=False)
             outcome, code = _examined(order, signals)
-    if outcome.report is not None:
-        return from_json(json.dumps(outcome.report)), 0
+    if outcome.basis is not None:
+        return judge(outcome.basis), 0
     _raise_refusal(outcome)
     if outcome.failed:
         raise MeasuringFailed(
@@ -128,7 +130,7 @@ def run_script(
     check(target, module=module)
     if plan is not None:
         plan.check_grades(grades(allow))
-        _check_report(plan)
+    known = _report_of(plan)
     _need_tensorflow()
     order = Order(
         "run",
@@ -137,16 +139,16 @@ def run_script(
         seconds,
         loop,
         allow=tuple(grades(allow)),
-        plan=plan.to_dict() if plan else None,
+        plan=None if plan is None else replace(plan, report=None),
         live=live,
     )
     with Signals() as signals:
         if dry:
-            order = replace(order, mode="rehearse", everything=True)
+            order = structs.replace(order, mode="rehearse", everything=True)
             outcome, code = _ran(order, signals, ())
             if outcome.why_not and outcome.rehearsed:
                 _say(f"nothing was found: {outcome.why_not}")
-            return _came_to(order, outcome, code)
+            return _came_to(order, outcome, code, known)
         rehearsed = ahead.Rehearsed()
         reason = needed.by_source(target, module=module)
         if plan is None and (rehearse or reason):
@@ -155,10 +157,16 @@ def run_script(
             )
         if rehearsed.ended_by:
             return Ran(128 + rehearsed.ended_by)
-        order = replace(order, plan=order.plan or rehearsed.plan, told=rehearsed.told)
+        order = structs.replace(
+            order, plan=order.plan or rehearsed.plan, told=rehearsed.told
+        )
         outcome, code = _ran(order, signals, rehearsed.held, rehearsed.stdin)
-    spent = outcome.measuring_s + rehearsed.seconds
-    return _came_to(order, replace(outcome, measuring_s=spent), code)
+    trained = outcome.trained
+    spent = trained.measuring_s + rehearsed.seconds
+    outcome = structs.replace(outcome, trained=replace(trained, measuring_s=spent))
+    if outcome.plan is not None and outcome.basis is None:
+        outcome = structs.replace(outcome, basis=rehearsed.basis)
+    return _came_to(order, outcome, code, known)
 
 
 def _ran(
@@ -176,7 +184,8 @@ def _ran(
         return Outcome(loops=1), run_plain(order.target, order.module, signals)
 
 
-def _came_to(order: Order, outcome: Outcome, code: int) -> Ran:
+def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) -> Ran:
+    """`known` is the report of the plan that was given."""
     if outcome.refused:
         _raise_refusal(outcome)
     if outcome.failed:
@@ -186,21 +195,27 @@ def _came_to(order: Order, outcome: Outcome, code: int) -> Ran:
         if code != -signal.SIGINT:
             _say(f"the script was killed by {signal.Signals(-code).name}")
         code = 128 - code
-    made = SavedPlan.from_dict(outcome.plan) if outcome.plan else None
-    report = None
-    if made is not None and made.report is not None:
-        report = _with_training(from_json(json.dumps(made.report)), outcome)
+    plan, report = outcome.plan, None
+    if outcome.basis is not None:
+        report = judge(outcome.basis)
+        if plan is not None:
+            plan = replace(plan, report=json.loads(report.to_json()))
+    elif plan is not None:
+        report = known
     elif code == 0 and not outcome.loops and not outcome.rehearsed:
         seen = _nothing_seen(order.target[0], order.loop, outcome)
         _say(seen.splitlines()[0])
-    return Ran(code, report, made, outcome.applied)
+    if report is not None:
+        report = with_training(report, outcome.trained)
+    return Ran(code, report, plan, outcome.applied)
 
 
-def _check_report(plan: SavedPlan) -> None:
-    """Before the script is run: it may run for days."""
+def _report_of(plan: SavedPlan | None) -> Report | None:
+    """Judged before the script is run: it may run for days."""
+    if plan is None or plan.report is None:
+        return None
     try:
-        if plan.report is not None:
-            from_json(json.dumps(plan.report))
+        return judge_again(from_json(json.dumps(plan.report)))
     except (ReportError, ValueError, TypeError) as error:
         raise PlanError(
             f"the plan is damaged: its report cannot be read: {error}. Remove its file "
@@ -218,25 +233,6 @@ def _raise_refusal(outcome: Outcome) -> None:
         error = FeedlineError(outcome.refused)
         error.exit_code = outcome.exit_code
         raise error
-
-
-def _with_training(report: Report, outcome: Outcome) -> Report:
-    """What the training with the fixes took, and what it would have taken."""
-    after, steps = report.after, outcome.steps
-    if after is None:
-        return report
-    seconds = outcome.training_s
-    before = after.before_ms or after.observed_ms * after.speedup
-    return replace(
-        report,
-        after=replace(
-            after,
-            steps=steps or None,
-            seconds=tidy(seconds) if steps else None,
-            saved_s=tidy(steps * before / 1e3 - seconds) if steps else None,
-            measuring_s=tidy(outcome.measuring_s),
-        ),
-    )
 
 
 def _nothing_seen(script: str, loop: int | None, outcome: Outcome) -> str:

@@ -16,7 +16,6 @@ Whatever fails here costs the fixes, not the script.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -24,6 +23,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.fixes import steps_per_execution
@@ -40,6 +41,8 @@ from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.prove.bound import bound
+from feedline.prove.proof import Cured
+from feedline.report.basis import Basis, Trained
 from feedline.session.applied import Applied
 from feedline.session.child import Examination
 from feedline.session.messages import Order, Outcome
@@ -58,11 +61,11 @@ class Runner(Examination):
     def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
         super().__init__(order, channel, voice)
         self.allowed = grades(order.allow)
-        self.given = SavedPlan.from_dict(order.plan) if order.plan else None
+        self.given = order.plan
         self.made: SavedPlan | None = None
         self.applied = Applied(self.say)
         self.measuring_s = 0.0
-        self._report_so_far: Any = None
+        self._found: Basis | None = None
         self._plans: list[SavedPlan] = []
         self._begun: dict[int, Part] = {}  # the steps as they were at the beginning
         self._refused = False
@@ -98,15 +101,13 @@ class Runner(Examination):
         self._conclude(self._came_to())
 
     def _came_to(self) -> Outcome:
-        plan = self.made or self.given
-        return replace(
+        applied = self.applied
+        return structs.replace(
             self._seen(),
-            plan=plan.to_dict() if plan else None,
-            report=self._report_so_far,
-            applied=bool(self.applied.steps or self.applied.replaces),
-            steps=self.applied.steps,
-            training_s=self.applied.seconds,
-            measuring_s=self.measuring_s,
+            plan=self.made or self.given,
+            basis=self._found,
+            applied=bool(applied.steps or applied.replaces),
+            trained=Trained(applied.steps, applied.seconds, self.measuring_s),
         )
 
     def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
@@ -215,7 +216,7 @@ class Runner(Examination):
         if not seconds:
             return ()
         self.sampler.stop()
-        self.say(f"training found at {loop.where}; measuring, at most {seconds:.3g} s")
+        self.say_measuring(loop, seconds)
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
         try:
@@ -237,14 +238,8 @@ class Runner(Examination):
             self.measuring_s += time.perf_counter() - began
         job = replace(found.job, callbacks=loop.callbacks)
         edits = found.cured.edits
-        self.made = plan_of(
-            loop,
-            now,
-            edits,
-            self._told(loop, job, found.measured, found.cured),
-            self._places(pipeline, edits, loop),
-            found.cured.plan.grades,
-        )
+        self._found = self._basis(loop, job, found.measured, found.cured)
+        self.made = self._plan(loop, now, pipeline, found.cured)
         self._plans.append(self.made)
         self._keep()
         self.say(
@@ -272,7 +267,21 @@ class Runner(Examination):
         """What is known before the cure is tried, should that fail."""
         with suppress(Exception):
             job = replace(job, callbacks=loop.callbacks)
-            self._report_so_far = self._told(loop, job, measured, None)
+            self._found = self._basis(loop, job, measured)
+
+    def _plan(
+        self, loop: Any, now: Binding, pipeline: Pipeline, cured: Cured
+    ) -> SavedPlan:
+        """A plan for the job as it was before it was measured. One that leaves the
+        step alone holds for any step."""
+        plan = SavedPlan(
+            str(loop.where),
+            now.pipeline,
+            cured.edits,
+            places=self._places(pipeline, cured.edits, loop),
+            grades=cured.plan.grades,
+        )
+        return replace(plan, made_for=now if plan.of_step else without_step(now))
 
     def _places(
         self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
@@ -284,25 +293,6 @@ class Runner(Examination):
         own = loop.kind == "loop"
         found = places(pipeline, edits, loop.where, step_where(loop), own=own)
         return tuple(each.to_dict() for each in found)
-
-    def _told(self, loop: Any, job: Any, measured: Measurement, cured: Any) -> Any:
-        from feedline import __version__, causes, fixes
-        from feedline.report.build import make
-        from feedline.report.json import to_json
-
-        measured = replace(measured, run=self._run_times(loop, job, measured))
-        report = make(
-            job,
-            measured,
-            causes.diagnose(job, measured),
-            {name: cause.title for name, cause in causes.all().items()},
-            script=self.order.target[0],
-            version=__version__,
-            seconds=self.clock.now() - self.began,
-            cured=cured,
-            cures={name: fix.title for name, fix in fixes.all().items()},
-        )
-        return json.loads(to_json(report))
 
     # ------------------------------------------------------- a loop of the user's
 
@@ -413,13 +403,6 @@ def said(error: Exception) -> str:
     if isinstance(error, FeedlineError | CannotFix):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def plan_of(loop: Any, now: Binding, *found: Any) -> SavedPlan:
-    """A plan for the job as it was before it was measured. One that leaves the step
-    alone holds for any step."""
-    plan = SavedPlan(str(loop.where), now.pipeline, *found)
-    return replace(plan, made_for=now if plan.of_step else without_step(now))
 
 
 def _refusal(plan: SavedPlan, now: Binding) -> str | None:

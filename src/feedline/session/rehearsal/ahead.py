@@ -13,14 +13,17 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from msgspec import structs
+
+from feedline.fixes.saved import SavedPlan
 from feedline.process.channel import Channel
 from feedline.process.signals import Received, Signals
 from feedline.process.stdin import Stdin
+from feedline.report.basis import Basis
 from feedline.session.children import (
     CannotStart,
     Manner,
@@ -45,10 +48,12 @@ _INSIST = "--rehearse measures it all the same, and lets the rehearsal write"
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """`plan` is what it found; `told` that it was said why there is none. `ended_by` is
-    the signal that ended feedline meanwhile; `held` are those for the script."""
+    """`plan` is what it found, `basis` what that was found from; `told`: the user was
+    told why there is none. `ended_by` is the signal that ended feedline meanwhile;
+    `held` are those for the script."""
 
-    plan: Mapping[str, Any] | None = field(default=None, repr=False)
+    plan: SavedPlan | None = field(default=None, repr=False)
+    basis: Basis | None = field(default=None, repr=False)
     told: bool = False
     ended_by: int = 0
     held: tuple[int, ...] = ()
@@ -116,7 +121,9 @@ def rehearse(
     outcome, code = Outcome(), 0
     try:
         with _streams(stdin, signals, sealed=not insist) as (streams, scratch):
-            order = replace(order, mode="rehearse", everything=insist, scratch=scratch)
+            order = structs.replace(
+                order, mode="rehearse", everything=insist, scratch=scratch
+            )
             outcome, code = run_child(order, signals, manner, streams)
             manner.sweep(signals)
     except (CannotStart, OSError) as error:
@@ -149,13 +156,13 @@ def _judged(
     insist: bool,
 ) -> Rehearsed:
     if outcome.plan is not None:
-        names = ", ".join(edit["fix"] for edit in outcome.plan["edits"])
+        names = ", ".join(edit.fix for edit in outcome.plan.edits)
         say(
             f"starting the script, clean, with {names}"
             if names
             else "no allowed fix made it faster; your script runs unchanged"
         )
-        return replace(done, plan=outcome.plan)
+        return replace(done, plan=outcome.plan, basis=outcome.basis)
     if outcome.rehearsed and not outcome.why_not:
         return done  # to be measured in the run itself
     why_not = outcome.refused or outcome.why_not

@@ -13,12 +13,13 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import replace
 from statistics import median
 from typing import Any, NoReturn
 
+from msgspec import structs
+
 from feedline.errors import one_sentence
-from feedline.job.loops.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
+from feedline.job.loops.loop import CannotRun, Experiment
 from feedline.job.script.run import Hoist
 from feedline.job.script.watch import ScriptStopped
 from feedline.job.tfdata.pipeline import Pipeline
@@ -28,9 +29,8 @@ from feedline.process.voice import Voice
 from feedline.session.messages import Order, Outcome
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
-from feedline.session.runner import Runner, plan_of, said
+from feedline.session.runner import Runner, said
 
-_EXAMINING = 0.5
 _LEAST_PREPARING_S = 120.0
 _WAITING = 0.05
 _LONG_STEP_S = 0.02
@@ -42,7 +42,7 @@ class Rehearsal(Runner):
     stops = True
 
     def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
-        super().__init__(replace(order, live=False), channel, voice)
+        super().__init__(structs.replace(order, live=False), channel, voice)
         self.sealed = order.scratch is not None
         self._error = ""
         if order.scratch is not None:
@@ -109,7 +109,7 @@ class Rehearsal(Runner):
             broken = one_sentence(self.watch.broken.strip().rpartition("\n")[2])
             why_not = self._error or broken or (f"exit code {code}" if code else "")
             self._conclude(
-                replace(
+                structs.replace(
                     self._seen(),
                     rehearsed=bool(self.watch.loops) or self.sealed or code != 0,
                     why_not=why_not or "it ended before its training was warm",
@@ -156,18 +156,10 @@ class Rehearsal(Runner):
             )
             self._stop(None)
         assert pipeline is not None
-        self.sampler.stop()
-        seconds = self.order.seconds
-        self.say(f"training found at {loop.where}; measuring, at most {seconds:.3g} s")
         self.watch.before_fit = self.watch.after_fit = None
         if self.sealed:
-            self._limit(3 * seconds + 60, self._overdue)
-        experiment = self._guarded_experiment(loop, pipeline, seconds)
-        if loop.kind == "loop":
-            loop.start(experiment, finish=self._stop)
-            return
-        drive(experiment, loop.execute)
-        self._stop(None)
+            self._limit(3 * self.order.seconds + 60, self._overdue)
+        self._measure(loop, self._experiment(loop, pipeline))
 
     def _nothing_expected(self, loop: Any) -> bool:
         """By what was seen in passing: little waiting, no Python in the step, and so
@@ -183,26 +175,15 @@ class Rehearsal(Runner):
             and median(periods) > _LONG_STEP_S
         )
 
-    def _guarded_experiment(
-        self, loop: Any, pipeline: Pipeline, seconds: float
-    ) -> Experiment[None]:
-        try:
-            yield from self._experiment(loop, pipeline, seconds)
-        except InputFailed:
-            raise
-        except LoopEnded as ended:
-            self._found_nothing(
-                f"the training at {loop.where} is too short to measure: {ended}"
-            )
-        except Exception as error:
-            self._found_nothing(said(error), traceback.format_exc())
+    def too_short(self, what: str) -> None:
+        self._found_nothing(f"the {what}")
 
-    def _experiment(
-        self, loop: Any, pipeline: Pipeline, seconds: float
-    ) -> Experiment[None]:
+    def broke(self, error: Exception) -> None:
+        self._found_nothing(said(error), traceback.format_exc())
+
+    def _experiment(self, loop: Any, pipeline: Pipeline) -> Experiment[None]:
         from feedline.job.tfdata.owners import reachable
-        from feedline.measure.examine import Examiner
-        from feedline.session.cure import Cure
+        from feedline.session.experiment import examine_and_search
         from feedline.session.stand_ins import shared
 
         # Before we make datasets of the same stages.
@@ -211,26 +192,21 @@ class Rehearsal(Runner):
         if loop.kind == "loop" and loop.eager:
             with suppress(CannotRun):
                 loop.own_step().recording = True
-        examiner = Examiner(
-            loop, self.watch, self.clock, _EXAMINING * seconds, say=self.say
-        )
-        job, measured = yield from examiner.examine()
-        cure = Cure(
+        job, measured, cured = yield from examine_and_search(
             loop,
+            self.watch,
             self.clock,
-            (1 - _EXAMINING) * seconds,
+            self.order.seconds,
             self.allowed,
             say=self.say,
             used=used,
             reached=reached,
         )
-        cured = yield from cure.search(job, measured)
-        plan = plan_of(
-            loop,
-            now,
-            cured.edits,
-            self._told(loop, job, measured, cured),
-            self._places(pipeline, cured.edits, loop),
-            cured.plan.grades,
+        self._conclude(
+            Outcome(
+                rehearsed=True,
+                plan=self._plan(loop, now, pipeline, cured),
+                basis=self._basis(loop, job, measured, cured),
+                loops=1,
+            )
         )
-        self._conclude(Outcome(rehearsed=True, plan=plan.to_dict(), loops=1))
