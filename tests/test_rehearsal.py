@@ -23,7 +23,7 @@ NEEDED = """\
 if len(sys.argv) > 5:
     tf.GradientTape()
 """
-REHEARSING = "feedline: rehearsing the script first, unseen: train.py:"
+REHEARSING = "feedline: rehearsing the script first, in a hidden run: train.py:"
 
 
 def files(place) -> dict[str, str]:

@@ -229,7 +229,7 @@ class Examination:
 
     def _overdue(self) -> None:
         if not self._concluded():
-            self._conclude(Outcome(failed="the measurement did not come to its end"))
+            self._conclude(Outcome(failed="measuring did not finish in time"))
 
     def _concluded(self) -> bool:
         """The script may have left the loop that was being measured and do
@@ -260,10 +260,9 @@ class Examination:
         if not self._concluded():
             self._conclude(
                 Outcome(
-                    refused=f"{what} has not moved for {seconds:.0f} s and uses no "
-                    "processor: its input seems to wait for something that does not "
-                    "come (a pipe, a queue, a server). Give --seconds a larger number "
-                    "to wait longer."
+                    refused=f"{what} has made no progress for {seconds:.0f} s and uses "
+                    "no CPU: its input seems to wait for data that does not arrive (a "
+                    "pipe, a queue, a server). To wait longer, give a larger --seconds."
                 )
             )
         self.leave_at_once()

@@ -74,7 +74,7 @@ def why_script(
     _raise_refusal(outcome)
     if outcome.failed:
         raise MeasuringFailed(
-            f"measuring failed, which is a fault of feedline, not of the script:\n"
+            f"measuring failed; this is a bug in feedline, not in your script:\n"
             f"{outcome.failed}"
         )
     if code < 0:
@@ -86,7 +86,7 @@ def why_script(
         )
         return None, 128 - code
     if code > 0:
-        _say(f"the script ended by itself with exit code {code}; nothing was measured")
+        _say(f"the script ended with exit code {code}; nothing was measured")
         return None, code
     raise NoTrainingLoop(_nothing_seen(target[0], loop, outcome))
 
@@ -147,7 +147,7 @@ def run_script(
             order = structs.replace(order, mode="rehearse", everything=True)
             outcome, code = _ran(order, signals, ())
             if outcome.why_not and outcome.rehearsed:
-                _say(f"nothing was found: {outcome.why_not}")
+                _say(f"no fix was found: {outcome.why_not}")
             return _came_to(order, outcome, code, known)
         rehearsed = ahead.Rehearsed()
         reason = needed.by_source(target, module=module)
@@ -180,7 +180,7 @@ def _ran(
         with ahead.given(stdin) as streams:
             return run_child(order, signals, Running(held), streams)
     except CannotStart as error:
-        _say(f"the script runs without feedline, which cannot start it: {error}")
+        _say(f"your script runs without feedline, which could not start it: {error}")
         return Outcome(loops=1), run_plain(order.target, order.module, signals)
 
 
@@ -190,7 +190,7 @@ def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) ->
         _raise_refusal(outcome)
     if outcome.failed:
         last = outcome.failed.strip().splitlines()[-1]
-        _say(f"measuring failed, which is a fault of feedline's: {one_sentence(last)}")
+        _say(f"measuring failed; this is a bug in feedline: {one_sentence(last)}")
     if code < 0:
         if code != -signal.SIGINT:
             _say(f"the script was killed by {signal.Signals(-code).name}")
@@ -236,8 +236,8 @@ def _raise_refusal(outcome: Outcome) -> None:
 
 
 def _nothing_seen(script: str, loop: int | None, outcome: Outcome) -> str:
-    wanted = "no training loop was found" if loop is None else f"no loop number {loop}"
-    lines = [f"{script} ended and {wanted}, or none that lasts."]
+    wanted = "a training loop" if loop is None else f"a training loop number {loop}"
+    lines = [f"{script} finished without {wanted} long enough to measure."]
     if not outcome.tensorflow:
         lines.append("It never imported TensorFlow.")
     lines += [f"Seen: {what}" for what in outcome.seen]

@@ -126,8 +126,8 @@ class Runner(Examination):
         log.info("failed", exc_info=error)
         insist = ""
         if isinstance(error, CannotPutBack):
-            insist = ". To measure it in a rehearsal: feedline run --rehearse"
-        self.say(f"the job goes on unfixed: {said(error)}{insist}")
+            insist = ". To measure it in a hidden run first: feedline run --rehearse"
+        self.say(f"your script runs without fixes: {said(error)}{insist}")
 
     # ------------------------------------------------------------------- fit
 
@@ -200,7 +200,7 @@ class Runner(Examination):
         reason = _refusal(plan, now)
         if reason is not None and not self._refused:
             self._refused = True
-            self.say(f"{reason}. The job goes on unfixed")
+            self.say(f"{reason}. Your script runs without fixes")
         return reason is not None
 
     def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
@@ -258,8 +258,8 @@ class Runner(Examination):
         if not self._told_of_budget:
             self._told_of_budget = True
             self.say(
-                f"the {self.order.seconds:g} s for measuring are used up: the training "
-                f"at {where} runs as it is. To measure it, give a larger --seconds"
+                f"the {self.order.seconds:g} s for measuring are used up; the training "
+                f"at {where} runs unchanged. To measure it, give a larger --seconds"
             )
         return 0.0
 
@@ -360,7 +360,7 @@ class Runner(Examination):
                 self.given = self.given.without_place(fix)
 
     def _together_lost(self, why: str) -> None:
-        self.say(f"the steps go one by one again: {why}")
+        self.say(f"steps are launched one by one again: {why}")
         if self.given is not None:
             self.given = self.given.without_place("steps-per-execution")
 
@@ -373,17 +373,17 @@ class Runner(Examination):
         pipeline = self._pipeline(loop.source) if loop.source is not None else None
         if pipeline is None or not pipeline.rereadable:
             self.say(
-                f"the input of the loop at {loop.where} cannot be read twice; the job "
-                "goes on unfixed"
+                f"the input of the loop at {loop.where} cannot be read twice; your "
+                "script runs without fixes"
             )
             return
         why = "what it changes cannot be put back"
         if loop.kind == "fit":
             why = self.why_not_here(loop, pipeline) or why
         self.say(
-            f"the training at {loop.where} goes on unfixed: it cannot be measured "
-            f"while it counts, because {why}. To measure it in a rehearsal: feedline "
-            "run --rehearse"
+            f"the training at {loop.where} runs without fixes: measuring it here could "
+            f"change its result, because {why}. To measure it in a hidden run first: "
+            "feedline run --rehearse"
         )
 
     def bound_at_start(self, loop: Any, pipeline: Pipeline) -> Binding:

@@ -43,7 +43,7 @@ _OWN = {
     "FEEDLINE_CACHE": "store",
     "NUMBA_CACHE_DIR": "numba",
 }
-_INSIST = "--rehearse measures it all the same, and lets the rehearsal write"
+_INSIST = "--rehearse measures it anyway, and lets the rehearsal write files"
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def rehearse(
 ) -> Rehearsed:
     """Whatever fails here costs the plan, not the run."""
     what = f": {reason}" if reason else ""
-    say(f"rehearsing the script first, unseen{what}")
+    say(f"rehearsing the script first, in a hidden run{what}")
     began, stdin = time.monotonic(), Stdin()
     manner = Rehearsing(stdin)
     outcome, code = Outcome(), 0
@@ -143,7 +143,7 @@ def rehearse(
         )
         return done
     if stdin.too_much:
-        outcome = Outcome(why_not="it reads very much from standard input")
+        outcome = Outcome(why_not="it reads too much from standard input")
     return _judged(done, outcome, code, say, insist=insist)
 
 
@@ -158,7 +158,7 @@ def _judged(
     if outcome.plan is not None:
         names = ", ".join(edit.fix for edit in outcome.plan.edits)
         say(
-            f"starting the script, clean, with {names}"
+            f"starting the script with {names}"
             if names
             else "no allowed fix made it faster; your script runs unchanged"
         )
@@ -168,9 +168,9 @@ def _judged(
     why_not = outcome.refused or outcome.why_not
     if not why_not and code < 0:
         why_not = f"its rehearsal was killed by {signal.Signals(-code).name}"
-    why_not = why_not or f"it ended in its rehearsal, with exit code {code}"
+    why_not = why_not or f"its rehearsal ended with exit code {code}"
     hint = "" if insist else f" ({_INSIST})"
-    say(f"your script runs unfixed: {why_not}{hint}")
+    say(f"your script runs without fixes: {why_not}{hint}")
     return replace(done, told=True)
 
 

@@ -72,10 +72,10 @@ class Rehearsal(Runner):
 
     def _too_late(self, seconds: float) -> None:
         if self.watch.measured is None and self.outcome is None:
-            self.end(f"no training was warm after {seconds:.0f} s")
+            self.end(f"no training began within {seconds:.0f} s")
 
     def stuck(self, what: str, seconds: float) -> None:
-        self.end(f"{what} has not moved for {seconds:.0f} s")
+        self.end(f"{what} has made no progress for {seconds:.0f} s")
 
     def end(self, why_not: str = "") -> NoReturn:
         """At once: nothing of the script's runs any more."""
@@ -94,7 +94,7 @@ class Rehearsal(Runner):
 
     def _overdue(self) -> None:
         if self.outcome is None:
-            self._found_nothing("the measurement did not come to its end")
+            self._found_nothing("measuring did not finish in time")
 
     def script_failed(self, error: BaseException) -> None:
         self._error = f"it failed: {type(error).__name__}: {one_sentence(error)}"
@@ -112,7 +112,7 @@ class Rehearsal(Runner):
                 structs.replace(
                     self._seen(),
                     rehearsed=bool(self.watch.loops) or self.sealed or code != 0,
-                    why_not=why_not or "it ended before its training was warm",
+                    why_not=why_not or "it ended before its training could be measured",
                 )
             )
         if self.sealed:
