@@ -1,8 +1,8 @@
 """The road walked once: `why_script` and `run_script` for the commands, `why` and
 `tune` for Python.
 
-The command's script runs in a process of its own (`child.py`), which sends what it
-found; this side starts it, waits, and reads that. So a script that is killed, hangs on
+The command's script runs in a process of its own (`child.py`), which measures and
+sends job, measurement and proof; this side starts it, waits, and judges (`judge.py`). So a script that is killed, hangs on
 to the terminal or exits by itself leaves feedline in a state to say so.
 """
 
