@@ -2,8 +2,9 @@
 `tune` for Python.
 
 The command's script runs in a process of its own (`child.py`), which measures and
-sends job, measurement and proof; this side starts it, waits, and judges (`judge.py`). So a script that is killed, hangs on
-to the terminal or exits by itself leaves feedline in a state to say so.
+sends job, measurement and proof; this side starts it, waits, and judges (`judge.py`).
+So a script that is killed, hangs on to the terminal or exits by itself leaves feedline
+in a state to say so.
 """
 
 from __future__ import annotations
