@@ -17,7 +17,6 @@ Whatever fails here costs the fixes, not the script.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -41,15 +40,14 @@ from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.prove.bound import bound
-from feedline.prove.proof import Cured
 from feedline.report.basis import Basis, Trained
 from feedline.session.applied import Applied
 from feedline.session.child import Examination
 from feedline.session.messages import Order, Outcome
+from feedline.session.plans import loops_to_rewrite, plan_for, refusal
 
 log = logging.getLogger(__name__)
 
-_OWN_STEP = ("compile-step", "steps-per-execution")
 _LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
 
 
@@ -80,15 +78,7 @@ class Runner(Examination):
             self.live.begin()
 
     def hoists(self) -> Hoist:
-        """The script is run as it was written, but for the loop that a proved plan
-        names."""
-        plan = self.given
-        if plan is None or not any(e.fix in _OWN_STEP for e in plan.edits):
-            return False
-        file, _, line = plan.where.rpartition(":")
-        if file != os.path.basename(self.order.target[0]) or not line.isdigit():
-            return False
-        return frozenset({int(line)})
+        return loops_to_rewrite(self.given, self.order.target[0])
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
@@ -187,7 +177,7 @@ class Runner(Examination):
         """The edits that are known for this job; None where it is to be measured."""
         now = bound(pipeline, step_of(loop))
         for plan in self._plans:
-            if plan.where == str(loop.where) and _refusal(plan, now) is None:
+            if plan.where == str(loop.where) and refusal(plan, now) is None:
                 return plan.edits
         if self.given is None:
             return None
@@ -197,7 +187,7 @@ class Runner(Examination):
 
     def _refuses(self, plan: SavedPlan, now: Binding) -> bool:
         """Is the job as it is now another than the plan was made for? Said once."""
-        reason = _refusal(plan, now)
+        reason = refusal(plan, now)
         if reason is not None and not self._refused:
             self._refused = True
             self.say(f"{reason}. Your script runs without fixes")
@@ -239,7 +229,7 @@ class Runner(Examination):
         job = replace(found.job, callbacks=loop.callbacks)
         edits = found.cured.edits
         self._found = self._basis(loop, job, found.measured, found.cured)
-        self.made = self._plan(loop, now, pipeline, found.cured)
+        self.made = plan_for(loop, now, pipeline, found.cured)
         self._plans.append(self.made)
         self._keep()
         self.say(
@@ -268,31 +258,6 @@ class Runner(Examination):
         with suppress(Exception):
             job = replace(job, callbacks=loop.callbacks)
             self._found = self._basis(loop, job, measured)
-
-    def _plan(
-        self, loop: Any, now: Binding, pipeline: Pipeline, cured: Cured
-    ) -> SavedPlan:
-        """A plan for the job as it was before it was measured. One that leaves the
-        step alone holds for any step."""
-        plan = SavedPlan(
-            str(loop.where),
-            now.pipeline,
-            cured.edits,
-            places=self._places(pipeline, cured.edits, loop),
-            grades=cured.plan.grades,
-        )
-        return replace(plan, made_for=now if plan.of_step else without_step(now))
-
-    def _places(
-        self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
-    ) -> tuple[dict[str, Any], ...]:
-        """Where in the source the edits belong, for `--patch`."""
-        from feedline.job.loops.facts import step_where
-        from feedline.report.patches.places import places
-
-        own = loop.kind == "loop"
-        found = places(pipeline, edits, loop.where, step_where(loop), own=own)
-        return tuple(each.to_dict() for each in found)
 
     # ------------------------------------------------------- a loop of the user's
 
@@ -403,11 +368,6 @@ def said(error: Exception) -> str:
     if isinstance(error, FeedlineError | CannotFix):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _refusal(plan: SavedPlan, now: Binding) -> str | None:
-    of_step = plan.made_for.of_step
-    return plan.made_for.refusal(now if of_step else without_step(now))
 
 
 def _facts_of(loop: Any) -> Callable[[Any], None]:

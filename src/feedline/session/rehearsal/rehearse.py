@@ -27,6 +27,7 @@ from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.session.messages import Order, Outcome
+from feedline.session.plans import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
 from feedline.session.runner import Runner, said
@@ -205,7 +206,7 @@ class Rehearsal(Runner):
         self._conclude(
             Outcome(
                 rehearsed=True,
-                plan=self._plan(loop, now, pipeline, cured),
+                plan=plan_for(loop, now, pipeline, cured),
                 basis=self._basis(loop, job, measured, cured),
                 loops=1,
             )
