@@ -8,6 +8,7 @@ beside the job and the measurement that they belong to, as lists (`PlainPipeline
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from feedline.job.job import Job
 from feedline.job.tfdata.plain import PlainPipeline, flatten, restore
@@ -78,3 +79,15 @@ class Basis:
             capture = replace(measured.capture, pipeline=restore(self.captured))
             measured = replace(measured, capture=capture)
         return job, measured
+
+
+def plain_value(value: Any) -> Any:
+    """For msgspec, where it meets a type it does not know: measuring leaves numbers
+    of NumPy's here and there, and text or numbers of a class of the script's own."""
+    for plain in (str, int, float):
+        if type(value) is not plain and isinstance(value, plain):
+            return plain(value)
+    try:
+        return value.item()
+    except AttributeError:
+        raise TypeError(f"a {type(value).__name__} cannot be sent") from None

@@ -23,7 +23,7 @@ import msgspec
 
 from feedline.errors import ReportError
 from feedline.report import target
-from feedline.report.basis import FORMAT, Basis
+from feedline.report.basis import FORMAT, Basis, plain_value
 from feedline.report.report import SCHEMA, SHARES, Report
 
 MAX_BYTES = 50_000_000
@@ -34,7 +34,7 @@ def to_json(report: Report, *, indent: int | None = 2) -> str:
     data = finite(asdict(replace(report, basis=None)))
     ordered = {"schema": data.pop("schema"), **data}
     if report.basis is not None:
-        basis = msgspec.to_builtins(report.basis, enc_hook=lambda value: value.item())
+        basis = msgspec.to_builtins(report.basis, enc_hook=plain_value)
         ordered["basis"] = finite(basis, otherwise=str)
     return json.dumps(ordered, indent=indent, allow_nan=False) + "\n"
 

@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from feedline import __version__
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
@@ -223,9 +225,15 @@ class Examination:
         self.send(outcome)
 
     def send(self, outcome: Outcome) -> None:
-        """What cannot be sent is lost, and the script goes on."""
-        with suppress(OSError, ValueError, TypeError):
-            self._channel.put(encode(outcome))
+        """What cannot be sent is lost, and the script goes on. A measurement that
+        cannot be written is a fault of ours, and said as one."""
+        try:
+            data = encode(outcome)
+        except Exception:
+            failed = outcome.failed or traceback.format_exc()
+            data = encode(structs.replace(outcome, basis=None, failed=failed))
+        with suppress(OSError, ValueError):
+            self._channel.put(data)
 
     def _overdue(self) -> None:
         if not self._concluded():

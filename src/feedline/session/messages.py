@@ -9,12 +9,12 @@ version, or a damaged one, is a ValueError.
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
 from feedline.fixes.saved import SavedPlan
-from feedline.report.basis import Basis, Trained
+from feedline.report.basis import Basis, Trained, plain_value
 
 Mode = Literal["why", "run", "rehearse"]
 """why       measure the script, then stop it
@@ -78,7 +78,9 @@ M = TypeVar("M", Order, Outcome)
 
 
 def encode(message: Order | Outcome) -> bytes:
-    return json.dumps(msgspec.to_builtins(message, enc_hook=_number)).encode("ascii")
+    """Raises TypeError where something in it is no plain data."""
+    data = msgspec.to_builtins(message, enc_hook=plain_value)
+    return json.dumps(data).encode("ascii")
 
 
 def decode(kind: type[M], data: bytes) -> M:
@@ -87,11 +89,3 @@ def decode(kind: type[M], data: bytes) -> M:
         return msgspec.convert(json.loads(data), kind)
     except (ValueError, msgspec.ValidationError, RecursionError) as error:
         raise ValueError(f"it is no {kind.__name__.lower()}: {error}") from None
-
-
-def _number(value: Any) -> Any:
-    """Measuring leaves numbers of NumPy's here and there."""
-    try:
-        return value.item()
-    except AttributeError:
-        raise TypeError(f"a {type(value).__name__} cannot be sent") from None

@@ -13,6 +13,7 @@ import importlib.util
 import json
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -70,8 +71,9 @@ def why_script(
             )
             order = structs.replace(order, loop=outcome.short, patient=False)
             outcome, code = _examined(order, signals)
-    if outcome.basis is not None:
-        return judge(outcome.basis), 0
+    report, outcome = _judged(outcome)
+    if report is not None:
+        return report, 0
     _raise_refusal(outcome)
     if outcome.failed:
         raise MeasuringFailed(
@@ -187,6 +189,7 @@ def _ran(
 
 def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) -> Ran:
     """`known` is the report of the plan that was given."""
+    report, outcome = _judged(outcome)
     if outcome.refused:
         _raise_refusal(outcome)
     if outcome.failed:
@@ -196,11 +199,9 @@ def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) ->
         if code != -signal.SIGINT:
             _say(f"the script was killed by {signal.Signals(-code).name}")
         code = 128 - code
-    plan, report = outcome.plan, None
-    if outcome.basis is not None:
-        report = judge(outcome.basis)
-        if plan is not None:
-            plan = replace(plan, report=json.loads(report.to_json()))
+    plan = outcome.plan
+    if report is not None and plan is not None:
+        plan = replace(plan, report=json.loads(report.to_json()))
     elif plan is not None:
         report = known
     elif code == 0 and not outcome.loops and not outcome.rehearsed:
@@ -209,6 +210,17 @@ def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) ->
     if report is not None:
         report = with_training(report, outcome.trained)
     return Ran(code, report, plan, outcome.applied)
+
+
+def _judged(outcome: Outcome) -> tuple[Report | None, Outcome]:
+    """The report of what was measured. Where judging fails, the outcome says so: how
+    the script ended stays what it was."""
+    if outcome.basis is None:
+        return None, outcome
+    try:
+        return judge(outcome.basis), outcome
+    except Exception:
+        return None, structs.replace(outcome, failed=traceback.format_exc())
 
 
 def _report_of(plan: SavedPlan | None) -> Report | None:
