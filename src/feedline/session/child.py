@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,12 +34,12 @@ from feedline.process.voice import Voice
 from feedline.prove.proof import Cured
 from feedline.report.basis import Basis
 from feedline.session.messages import Order, Outcome, decode, encode
+from feedline.session.seen import seen_by, until_stalled
 
 log = logging.getLogger(__name__)
 
 _GRACE_SECONDS = 20.0
 _PATIENCE_SECONDS = 20.0
-_IDLE_CPU = 0.02
 
 
 class Examination:
@@ -107,7 +106,9 @@ class Examination:
                     loop.close()
             if not self.outcome:
                 broken = self.watch.broken
-                self._conclude(Outcome(failed=broken) if broken else self._seen())
+                self._conclude(
+                    Outcome(failed=broken) if broken else seen_by(self.watch)
+                )
 
     def on_warm(self, loop: Any) -> None:
         """Measure, and stop the script when that is done."""
@@ -192,33 +193,6 @@ class Examination:
             slowest_lines=sampler.slowest(),
         )
 
-    def _seen(self) -> Outcome:
-        watch, loops = self.watch, self.watch.loops
-        seen = [
-            f"training loop {number} at {loop.where}, {loop.steps} step(s)"
-            for number, loop in enumerate(loops, 1)
-        ]
-        seen += watch.notes
-        seen += [
-            f"training at {where}, {count} step(s), not fed by a tf.data.Dataset"
-            for where, count in watch.unfed.most_common(5)
-        ]
-        seen += [
-            f"a loop over a dataset at {where}, {count} batch(es), without a gradient"
-            for where, count in watch.untrained.most_common(5)
-        ]
-        if "tf_keras" in sys.modules:
-            seen.append("tf_keras (Keras 2): feedline watches Keras 3")
-        numbers = [n for n, loop in enumerate(loops, 1) if loop.steps >= 3]
-        if watch.wanted is not None:
-            numbers = [n for n in numbers if n == watch.wanted]
-        return Outcome(
-            seen=tuple(seen),
-            short=max(numbers, key=lambda n: loops[n - 1].steps, default=None),
-            tensorflow="tensorflow" in sys.modules,
-            loops=len(loops),
-        )
-
     def _conclude(self, outcome: Outcome) -> None:
         """This is the outcome, unless a later one follows."""
         self.outcome = outcome
@@ -276,21 +250,8 @@ class Examination:
         self.leave_at_once()
 
     def _watch_over(self) -> None:
-        """End the process when training waits for ever. That shows in two ways: nobody
-        looks at the clock any more, which every step and every batch does, and no
-        processor time is used."""
-        clock, patience = self.clock, max(_PATIENCE_SECONDS, self.order.seconds)
-        looked, since, cpu = clock.last, time.perf_counter(), clock.cpu()
-        while True:
-            time.sleep(1.0)
-            what = self.watch.under_way
-            now = time.perf_counter()
-            used = clock.cpu() - cpu
-            idle = used < _IDLE_CPU * (now - since)
-            if what is None or clock.last != looked or not idle:
-                looked, since, cpu = clock.last, now, clock.cpu()
-            elif now - since > patience:
-                self.stuck(what, now - since)
+        patience = max(_PATIENCE_SECONDS, self.order.seconds)
+        self.stuck(*until_stalled(self.clock, self.watch, patience))
 
 
 def _unblock(order: Order) -> None:

@@ -45,6 +45,7 @@ from feedline.session.applied import Applied
 from feedline.session.child import Examination
 from feedline.session.messages import Order, Outcome
 from feedline.session.plans import loops_to_rewrite, plan_for, refusal
+from feedline.session.seen import seen_by
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ class Runner(Examination):
     def _came_to(self) -> Outcome:
         applied = self.applied
         return structs.replace(
-            self._seen(),
+            seen_by(self.watch),
             plan=self.made or self.given,
             basis=self._found,
             applied=bool(applied.steps or applied.replaces),

@@ -31,6 +31,7 @@ from feedline.session.plans import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
 from feedline.session.runner import Runner, said
+from feedline.session.seen import seen_by
 
 _LEAST_PREPARING_S = 120.0
 _WAITING = 0.05
@@ -111,7 +112,7 @@ class Rehearsal(Runner):
             why_not = self._error or broken or (f"exit code {code}" if code else "")
             self._conclude(
                 structs.replace(
-                    self._seen(),
+                    seen_by(self.watch),
                     rehearsed=bool(self.watch.loops) or self.sealed or code != 0,
                     why_not=why_not or "it ended before its training could be measured",
                 )
