@@ -485,7 +485,7 @@ def test_its_input_waits_for_ever(place, name):
     place.write(TRAINING, STUCK[name])
     watched = place.why("--seconds", "20", "--json", "r.json")
     assert watched.returncode == 2, watched.stderr
-    assert "seems to wait for something that does not come" in watched.stderr
+    assert "seems to wait for data that does not arrive" in watched.stderr
     assert [left for left in place.left() if left != "pipe"] == []
 
 
