@@ -28,7 +28,7 @@ from feedline.fixes.means.store.guard import Guarded
 from feedline.fixes.means.store.recording import settle_all
 from feedline.job.tfdata.read import read
 from feedline.session.tuning import tuned_dataset
-from tests.test_tune import looked_at
+from tests.session.test_tune import looked_at
 
 pytestmark = pytest.mark.tensorflow
 REFUSALS = (CannotFix, FeedlineError)

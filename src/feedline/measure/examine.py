@@ -71,7 +71,7 @@ class Examiner:
         loop = self.loop
         job = job_of(loop, self.watch, batch_size=None)
         yield from self._fill_cache(job)
-        self.say("timing the step as it runs and fed from ready batches")
+        self.say("timing the step as it runs, then fed from ready batches")
         batch = self._batch_size()
         job = replace(job, batch_size=batch)
         step = yield from measure_step(
@@ -83,14 +83,14 @@ class Examiner:
             steps_per_epoch=job.steps_per_epoch if job.restarts else None,
         )
         step = replace(step, host_work=self._host_work())
-        self.say("taking the pipeline apart")
+        self.say("timing each stage of the pipeline")
         stages = self._try("the stages' costs", lambda: self._stages(job), ())
-        self.say("asking what the step costs however small the batch")
+        self.say("timing the step at other batch sizes")
         update = self._try(
             "the optimizer's update", lambda: self._update(machine), None
         )
         step = yield from self._overhead(step, job, update)
-        self.say("trying what would help")
+        self.say("trying changes that could help")
         found = self._what_ifs(job, step, stages)
         softmax = self._try(
             "the output layer", lambda: self._softmax(job, machine), None
@@ -151,7 +151,7 @@ class Examiner:
         live = self.loop.live
         if job.pipeline is None or live is None or not job.pipeline.find("cache"):
             return
-        self.say("filling the pipeline's cache, as the first epoch does")
+        self.say("filling the pipeline's cache, as the first epoch would")
         until = self.clock.now() + 0.25 * self.seconds
         before = len(live.starts)
         try:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from feedline.job.tfdata.pipeline import Where
-
-if TYPE_CHECKING:
-    from feedline.measure.trace.capture import Capture
+from feedline.measure.stage_cost import StageCost as StageCost  # noqa: PLC0414
+from feedline.measure.trace.capture import Capture
 
 WAITED_S = 0.01
 
@@ -126,31 +124,6 @@ class StepTimes:
     def bound(self) -> str:
         shares = self.shares()
         return max(shares, key=lambda name: shares[name])
-
-
-@dataclass(frozen=True)
-class StageCost:
-    """What one stage of the pipeline costs, as it really runs.
-
-    index        its place in `Pipeline.stages()`
-    ms_per_element  of its own elements; ms_per_batch: per training step
-    busy         the part of that time in which it keeps a core busy; the rest waits
-    parallelism  threads it really runs on (TensorFlow may have changed it)
-    asynchronous it works ahead, in threads of its own (prefetch, parallel map)
-    """
-
-    index: int
-    name: str
-    where: Where | None = None
-    ms_per_element: float = 0.0
-    ms_per_batch: float = 0.0
-    busy: float = 1.0
-    share: float = 0.0
-    bytes_per_element: float = 0.0
-    elements_per_batch: float = 1.0
-    parallelism: int = 1
-    asynchronous: bool = False
-    injected: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Report in, text out: nothing here measures, and nothing knows TensorFlow.
 
 report.py   the value itself
+basis.py    what a verdict is made from; kept, so that it can be judged again
 build.py    a job, its measurement and its findings -> Report; stages.py, after.py and
             tidy.py make its rows
 verdict.py  the one sentence that comes first

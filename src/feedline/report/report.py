@@ -12,6 +12,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from feedline.report.basis import Basis
+
 SCHEMA = 1
 
 SHARES = ("input", "transfer", "overhead", "compute")
@@ -234,6 +236,8 @@ class Report:
     notes: tuple[str, ...] = ()
     trace: TraceRow | None = None
     timeline: Timeline | None = None
+    basis: Basis | None = field(default=None, repr=False)
+    """What it was made from; None in a report of an older feedline."""
     schema: int = field(default=SCHEMA)
 
     @property

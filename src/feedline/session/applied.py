@@ -91,8 +91,8 @@ class Applied:
 
     def _train_function_replaced(self) -> None:
         self.say(
-            "the script has made the model's train function anew; its steps are "
-            "launched one by one from here on"
+            "the script rebuilt the model's train function; from here on its steps are "
+            "launched one by one"
         )
 
     def fit_is_over(self, loop: Any) -> None:
@@ -143,6 +143,6 @@ class Applied:
         if sum(waits) < _WORTH_TELLING_S:
             return ""
         return (
-            f"{sum(waits):.1f} s were spared in which {len(waits)} passes over the "
-            "data would have waited, at their end, for AUTOTUNE's sleeping thread"
+            f"saved {sum(waits):.1f} s: {len(waits)} epochs would have waited for "
+            "tf.data's AUTOTUNE thread to stop"
         )

@@ -8,15 +8,16 @@ import os
 from pathlib import Path
 from time import perf_counter
 
-from feedline import __version__, causes
+from feedline import __version__
 from feedline.job.job import Job, Retrace
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, Machine, Measurement, StepTimes
 from feedline.measure.trace import source
 from feedline.measure.trace.capture import Capture
 from feedline.measure.trace.examine import examine
-from feedline.report.build import make
+from feedline.report.basis import Basis
 from feedline.report.report import Report
+from feedline.session.judge import judge
 
 _FIT = ("train_function", "multi_step_on_iterator", "one_step_on_iterator")
 
@@ -29,15 +30,14 @@ def trace(path: str | os.PathLike[str]) -> tuple[Report, ...]:
 def report_of(file: Path) -> Report:
     began = perf_counter()
     capture = examine(source.load(file), str(file))
-    job, measured = job_of(capture), measured_from(capture)
-    return make(
-        job,
-        measured,
-        causes.diagnose(job, measured),
-        {name: cause.title for name, cause in causes.all().items()},
-        script=str(file),
-        version=__version__,
-        seconds=perf_counter() - began,
+    return judge(
+        Basis.of(
+            job_of(capture),
+            measured_from(capture),
+            script=str(file),
+            seconds=perf_counter() - began,
+            version=__version__,
+        )
     )
 
 

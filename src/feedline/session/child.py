@@ -7,21 +7,22 @@ catches, sends the outcome and stops the script.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
+from feedline import __version__
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
-from feedline.job.loops.loop import InputFailed, LoopEnded, drive
+from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.script import run as script
 from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.measure.clock import SystemClock
@@ -30,13 +31,15 @@ from feedline.measure.run import RunSampler
 from feedline.process import lifeline, threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
-from feedline.session.messages import Order, Outcome
+from feedline.prove.proof import Cured
+from feedline.report.basis import Basis
+from feedline.session.messages import Order, Outcome, decode, encode
+from feedline.session.seen import seen_by, until_stalled
 
 log = logging.getLogger(__name__)
 
 _GRACE_SECONDS = 20.0
 _PATIENCE_SECONDS = 20.0
-_IDLE_CPU = 0.02
 
 
 class Examination:
@@ -103,61 +106,78 @@ class Examination:
                     loop.close()
             if not self.outcome:
                 broken = self.watch.broken
-                self._conclude(Outcome(failed=broken) if broken else self._seen())
+                self._conclude(
+                    Outcome(failed=broken) if broken else seen_by(self.watch)
+                )
 
     def on_warm(self, loop: Any) -> None:
         """Measure, and stop the script when that is done."""
         from feedline.measure.examine import Examiner
 
+        def experiment() -> Experiment[None]:
+            examiner = Examiner(
+                loop, self.watch, self.clock, self.order.seconds, say=self.say
+            )
+            job, measured = yield from examiner.examine()
+            self._conclude(Outcome(basis=self._basis(loop, job, measured)))
+            # A profiler is deep in the driver: what is known is safe already.
+            measured = yield from examiner.capture(measured)
+            self._conclude(Outcome(basis=self._basis(loop, job, measured)))
+
+        self._limit(3 * self.order.seconds + 60, self._overdue)
+        self._measure(loop, experiment())
+
+    def _measure(self, loop: Any, experiment: Experiment[None]) -> None:
+        """Drive the experiment on the loop, then stop the script."""
         self.sampler.stop()
-        where = loop.where or "the script"
-        seconds = self.order.seconds
-        self.say(f"training found at {where}; measuring, at most {seconds:g} s")
-        self._limit(3 * seconds + 60, self._overdue)
-        examiner = Examiner(loop, self.watch, self.clock, seconds, say=self.say)
-
-        def experiment() -> Any:
-            try:
-                job, measured = yield from examiner.examine()
-                self._conclude(Outcome(report=self._report(loop, job, measured)))
-                # A profiler is deep in the driver: what is known is safe already.
-                measured = yield from examiner.capture(measured)
-                self._conclude(Outcome(report=self._report(loop, job, measured)))
-            except InputFailed:
-                raise
-            except LoopEnded as ended:
-                self._conclude(Outcome(seen=(_too_short(loop, ended),)))
-            except Exception:
-                self._conclude(Outcome(failed=traceback.format_exc()))
-
+        self.say_measuring(loop, self.order.seconds)
+        guarded = self._guarded_experiment(loop, experiment)
         if loop.kind == "loop":
-            loop.start(experiment(), finish=self._stop)
+            loop.start(guarded, finish=self._stop)
             return
-        drive(experiment(), loop.execute)
+        drive(guarded, loop.execute)
         self._stop(None)
+
+    def say_measuring(self, loop: Any, seconds: float) -> None:
+        where = loop.where or "the script"
+        self.say(f"training found at {where}; measuring, at most {seconds:.3g} s")
+
+    def _guarded_experiment(
+        self, loop: Any, experiment: Experiment[None]
+    ) -> Experiment[None]:
+        try:
+            yield from experiment
+        except InputFailed:
+            raise
+        except LoopEnded as ended:
+            self.too_short(f"training at {loop.where} is too short to measure: {ended}")
+        except Exception as error:
+            self.broke(error)
+
+    def too_short(self, what: str) -> None:
+        self._conclude(Outcome(seen=(what,)))
+
+    def broke(self, error: Exception) -> None:  # noqa: ARG002
+        """feedline failed while it measured."""
+        self._conclude(Outcome(failed=traceback.format_exc()))
 
     def _stop(self, _: Any) -> None:
         self._limit(_GRACE_SECONDS, lambda: None)
         self.watch.stopped = True
         raise ScriptStopped
 
-    def _report(self, loop: Any, job: Job, measured: Measurement) -> Any:
-        from feedline import __version__, causes
-        from feedline.report.build import make
-        from feedline.report.json import to_json
-
-        measured = replace(measured, run=self._run_times(loop, job, measured))
-        findings = causes.diagnose(job, measured)
-        report = make(
+    def _basis(
+        self, loop: Any, job: Job, measured: Measurement, cured: Cured | None = None
+    ) -> Basis:
+        """What the parent judges."""
+        return Basis.of(
             job,
-            measured,
-            findings,
-            {name: cause.title for name, cause in causes.all().items()},
+            replace(measured, run=self._run_times(loop, job, measured)),
+            cured,
             script=self.order.target[0],
-            version=__version__,
             seconds=self.clock.now() - self.began,
+            version=__version__,
         )
-        return json.loads(to_json(report))
 
     def _run_times(self, loop: Any, job: Job, measured: Measurement) -> RunTimes:
         step_s = measured.step.observed.value / 1e3
@@ -173,46 +193,25 @@ class Examination:
             slowest_lines=sampler.slowest(),
         )
 
-    def _seen(self) -> Outcome:
-        watch, loops = self.watch, self.watch.loops
-        seen = [
-            f"training loop {number} at {loop.where}, {loop.steps} step(s)"
-            for number, loop in enumerate(loops, 1)
-        ]
-        seen += watch.notes
-        seen += [
-            f"training at {where}, {count} step(s), not fed by a tf.data.Dataset"
-            for where, count in watch.unfed.most_common(5)
-        ]
-        seen += [
-            f"a loop over a dataset at {where}, {count} batch(es), without a gradient"
-            for where, count in watch.untrained.most_common(5)
-        ]
-        if "tf_keras" in sys.modules:
-            seen.append("tf_keras (Keras 2): feedline watches Keras 3")
-        numbers = [n for n, loop in enumerate(loops, 1) if loop.steps >= 3]
-        if watch.wanted is not None:
-            numbers = [n for n in numbers if n == watch.wanted]
-        return Outcome(
-            seen=tuple(seen),
-            short=max(numbers, key=lambda n: loops[n - 1].steps, default=None),
-            tensorflow="tensorflow" in sys.modules,
-            loops=len(loops),
-        )
-
     def _conclude(self, outcome: Outcome) -> None:
         """This is the outcome, unless a later one follows."""
         self.outcome = outcome
         self.send(outcome)
 
     def send(self, outcome: Outcome) -> None:
-        """What cannot be sent is lost, and the script goes on."""
+        """What cannot be sent is lost, and the script goes on. A measurement that
+        cannot be written is a fault of ours, and said as one."""
+        try:
+            data = encode(outcome)
+        except Exception:
+            failed = outcome.failed or traceback.format_exc()
+            data = encode(structs.replace(outcome, basis=None, failed=failed))
         with suppress(OSError, ValueError):
-            self._channel.put(outcome.to_bytes())
+            self._channel.put(data)
 
     def _overdue(self) -> None:
         if not self._concluded():
-            self._conclude(Outcome(failed="the measurement did not come to its end"))
+            self._conclude(Outcome(failed="measuring did not finish in time"))
 
     def _concluded(self) -> bool:
         """The script may have left the loop that was being measured and do
@@ -243,34 +242,16 @@ class Examination:
         if not self._concluded():
             self._conclude(
                 Outcome(
-                    refused=f"{what} has not moved for {seconds:.0f} s and uses no "
-                    "processor: its input seems to wait for something that does not "
-                    "come (a pipe, a queue, a server). Give --seconds a larger number "
-                    "to wait longer."
+                    refused=f"{what} has made no progress for {seconds:.0f} s and uses "
+                    "no CPU: its input seems to wait for data that does not arrive (a "
+                    "pipe, a queue, a server). To wait longer, give a larger --seconds."
                 )
             )
         self.leave_at_once()
 
     def _watch_over(self) -> None:
-        """End the process when training waits for ever. That shows in two ways: nobody
-        looks at the clock any more, which every step and every batch does, and no
-        processor time is used."""
-        clock, patience = self.clock, max(_PATIENCE_SECONDS, self.order.seconds)
-        looked, since, cpu = clock.last, time.perf_counter(), clock.cpu()
-        while True:
-            time.sleep(1.0)
-            what = self.watch.under_way
-            now = time.perf_counter()
-            used = clock.cpu() - cpu
-            idle = used < _IDLE_CPU * (now - since)
-            if what is None or clock.last != looked or not idle:
-                looked, since, cpu = clock.last, now, clock.cpu()
-            elif now - since > patience:
-                self.stuck(what, now - since)
-
-
-def _too_short(loop: Any, ended: LoopEnded) -> str:
-    return f"training at {loop.where}, too short to measure: {ended}"
+        patience = max(_PATIENCE_SECONDS, self.order.seconds)
+        self.stuck(*until_stalled(self.clock, self.watch, patience))
 
 
 def _unblock(order: Order) -> None:
@@ -311,7 +292,7 @@ def main() -> None:
     """`sys.argv` has the addresses of the order and of the outcome."""
     _silence()
     given = Channel.at(sys.argv[1])
-    order = Order.from_bytes(given.get() or b"")
+    order = decode(Order, given.get() or b"")
     given.close()
     try:
         if order.parent is not None:

@@ -15,13 +15,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import structs
 
 from feedline.process.channel import Channel
 from feedline.process.following import follow, pass_on
 from feedline.process.signals import Received, Signals
-from feedline.session.messages import Order, Outcome
+from feedline.session.messages import Order, Outcome, decode, encode
 
 Process = subprocess.Popen[bytes]
 
@@ -153,13 +155,13 @@ def _start(
     voice = _standard_error() if streams.hidden else None
     ours = [each for each in (given.inherited, outcome.inherited, voice) if each]
     blocks = hasattr(signal, "sigtimedwait")
-    order = replace(
+    order = structs.replace(
         order,
         parent=os.getpid(),
         voice=voice,
         unblocked=tuple(sorted(signals.before)) if blocks else None,
     )
-    given.put(order.to_bytes())
+    given.put(encode(order))
     home = str(Path(__file__).parents[2])
     command = [sys.executable, *_flags(), "-c", _PROGRAM]
     silent = subprocess.DEVNULL if streams.hidden else None
@@ -208,6 +210,6 @@ def _flags() -> list[str]:
 def _heard(outcome: Channel) -> Outcome:
     data = outcome.get()
     try:
-        return Outcome() if data is None else Outcome.from_bytes(data)
-    except (ValueError, TypeError):  # another version of us, or nonsense
+        return Outcome() if data is None else decode(Outcome, data)
+    except ValueError:  # another version of us, or nonsense
         return Outcome()

@@ -95,7 +95,7 @@ class Cure:
             if known is not None and self._left() <= _MORE_S:
                 after = known
             else:
-                self.say("measuring all of it against the job as it was")
+                self.say("measuring all fixes together against the original")
                 after = yield from faster.compare(
                     self.loop,
                     None,

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from feedline import __version__, causes
+from feedline import __version__
 from feedline.errors import CannotPutBack, FeedlineError
 from feedline.job.job import Job
 from feedline.job.loops.call import CallLoop
@@ -41,8 +41,9 @@ from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.clock import SystemClock
 from feedline.measure.examine import Examiner
 from feedline.measure.measurement import Measurement, RunTimes
-from feedline.report.build import make
+from feedline.report.basis import Basis
 from feedline.report.report import Report
+from feedline.session.judge import judge
 
 
 def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
@@ -55,14 +56,8 @@ def examine_model(model: Any, dataset: Any, seconds: float) -> Report:
         except (InputFailed, LoopEnded, StopIteration, tf.errors.OutOfRangeError) as e:
             raise ended(e) from None
     measured = replace(measured, run=RunTimes(trace_s=loop.first_step_seconds))
-    return make(
-        job,
-        measured,
-        causes.diagnose(job, measured),
-        {name: cause.title for name, cause in causes.all().items()},
-        script="",
-        version=__version__,
-        seconds=clock.now() - began,
+    return judge(
+        Basis.of(job, measured, seconds=clock.now() - began, version=__version__)
     )
 
 

@@ -1,9 +1,10 @@
 """The road walked once: `why_script` and `run_script` for the commands, `why` and
 `tune` for Python.
 
-The command's script runs in a process of its own (`child.py`), which sends what it
-found; this side starts it, waits, and reads that. So a script that is killed, hangs on
-to the terminal or exits by itself leaves feedline in a state to say so.
+The command's script runs in a process of its own (`child.py`), which measures and
+sends job, measurement and proof; this side starts it, waits, and judges (`judge.py`).
+So a script that is killed, hangs on to the terminal or exits by itself leaves feedline
+in a state to say so.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import importlib.util
 import json
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import structs
 
 from feedline.errors import (
     FeedlineError,
@@ -30,7 +34,6 @@ from feedline.job.script.run import check
 from feedline.process.signals import Signals
 from feedline.report.json import from_json
 from feedline.report.report import Report
-from feedline.report.tidy import tidy
 from feedline.session.children import (
     CannotStart,
     Measuring,
@@ -38,6 +41,7 @@ from feedline.session.children import (
     run_child,
     run_plain,
 )
+from feedline.session.judge import judge, judge_again, with_training
 from feedline.session.messages import Order, Outcome
 from feedline.session.rehearsal import ahead, needed
 
@@ -58,21 +62,22 @@ def why_script(
     order = Order("why", tuple(target), module, seconds, loop)
     with Signals() as signals:
         outcome, code = _examined(order, signals)
-        if outcome.report is None and code == 0 and outcome.short is not None:
+        if outcome.basis is None and code == 0 and outcome.short is not None:
             # The training was too short to be measured in passing: run it once more
             # and stop early in the longest of its loops.
             _say(
                 "training ended before it could be measured; running the script again, "
                 "measuring sooner"
             )
-            order = replace(order, loop=outcome.short, patient=False)
+            order = structs.replace(order, loop=outcome.short, patient=False)
             outcome, code = _examined(order, signals)
-    if outcome.report is not None:
-        return from_json(json.dumps(outcome.report)), 0
+    report, outcome = _judged(outcome)
+    if report is not None:
+        return report, 0
     _raise_refusal(outcome)
     if outcome.failed:
         raise MeasuringFailed(
-            f"measuring failed, which is a fault of feedline, not of the script:\n"
+            f"measuring failed; this is a bug in feedline, not in your script:\n"
             f"{outcome.failed}"
         )
     if code < 0:
@@ -84,7 +89,7 @@ def why_script(
         )
         return None, 128 - code
     if code > 0:
-        _say(f"the script ended by itself with exit code {code}; nothing was measured")
+        _say(f"the script ended with exit code {code}; nothing was measured")
         return None, code
     raise NoTrainingLoop(_nothing_seen(target[0], loop, outcome))
 
@@ -128,7 +133,7 @@ def run_script(
     check(target, module=module)
     if plan is not None:
         plan.check_grades(grades(allow))
-        _check_report(plan)
+    known = _report_of(plan)
     _need_tensorflow()
     order = Order(
         "run",
@@ -137,16 +142,16 @@ def run_script(
         seconds,
         loop,
         allow=tuple(grades(allow)),
-        plan=plan.to_dict() if plan else None,
+        plan=None if plan is None else replace(plan, report=None),
         live=live,
     )
     with Signals() as signals:
         if dry:
-            order = replace(order, mode="rehearse", everything=True)
+            order = structs.replace(order, mode="rehearse", everything=True)
             outcome, code = _ran(order, signals, ())
             if outcome.why_not and outcome.rehearsed:
-                _say(f"nothing was found: {outcome.why_not}")
-            return _came_to(order, outcome, code)
+                _say(f"no fix was found: {outcome.why_not}")
+            return _came_to(order, outcome, code, known)
         rehearsed = ahead.Rehearsed()
         reason = needed.by_source(target, module=module)
         if plan is None and (rehearse or reason):
@@ -155,10 +160,16 @@ def run_script(
             )
         if rehearsed.ended_by:
             return Ran(128 + rehearsed.ended_by)
-        order = replace(order, plan=order.plan or rehearsed.plan, told=rehearsed.told)
+        order = structs.replace(
+            order, plan=order.plan or rehearsed.plan, told=rehearsed.told
+        )
         outcome, code = _ran(order, signals, rehearsed.held, rehearsed.stdin)
-    spent = outcome.measuring_s + rehearsed.seconds
-    return _came_to(order, replace(outcome, measuring_s=spent), code)
+    trained = outcome.trained
+    spent = trained.measuring_s + rehearsed.seconds
+    outcome = structs.replace(outcome, trained=replace(trained, measuring_s=spent))
+    if outcome.plan is not None and outcome.basis is None:
+        outcome = structs.replace(outcome, basis=rehearsed.basis)
+    return _came_to(order, outcome, code, known)
 
 
 def _ran(
@@ -172,35 +183,52 @@ def _ran(
         with ahead.given(stdin) as streams:
             return run_child(order, signals, Running(held), streams)
     except CannotStart as error:
-        _say(f"the script runs without feedline, which cannot start it: {error}")
+        _say(f"your script runs without feedline, which could not start it: {error}")
         return Outcome(loops=1), run_plain(order.target, order.module, signals)
 
 
-def _came_to(order: Order, outcome: Outcome, code: int) -> Ran:
+def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) -> Ran:
+    """`known` is the report of the plan that was given."""
+    report, outcome = _judged(outcome)
     if outcome.refused:
         _raise_refusal(outcome)
     if outcome.failed:
         last = outcome.failed.strip().splitlines()[-1]
-        _say(f"measuring failed, which is a fault of feedline's: {one_sentence(last)}")
+        _say(f"measuring failed; this is a bug in feedline: {one_sentence(last)}")
     if code < 0:
         if code != -signal.SIGINT:
             _say(f"the script was killed by {signal.Signals(-code).name}")
         code = 128 - code
-    made = SavedPlan.from_dict(outcome.plan) if outcome.plan else None
-    report = None
-    if made is not None and made.report is not None:
-        report = _with_training(from_json(json.dumps(made.report)), outcome)
+    plan = outcome.plan
+    if report is not None and plan is not None:
+        plan = replace(plan, report=json.loads(report.to_json()))
+    elif plan is not None:
+        report = known
     elif code == 0 and not outcome.loops and not outcome.rehearsed:
         seen = _nothing_seen(order.target[0], order.loop, outcome)
         _say(seen.splitlines()[0])
-    return Ran(code, report, made, outcome.applied)
+    if report is not None:
+        report = with_training(report, outcome.trained)
+    return Ran(code, report, plan, outcome.applied)
 
 
-def _check_report(plan: SavedPlan) -> None:
-    """Before the script is run: it may run for days."""
+def _judged(outcome: Outcome) -> tuple[Report | None, Outcome]:
+    """The report of what was measured. Where judging fails, the outcome says so: how
+    the script ended stays what it was."""
+    if outcome.basis is None:
+        return None, outcome
     try:
-        if plan.report is not None:
-            from_json(json.dumps(plan.report))
+        return judge(outcome.basis), outcome
+    except Exception:
+        return None, structs.replace(outcome, failed=traceback.format_exc())
+
+
+def _report_of(plan: SavedPlan | None) -> Report | None:
+    """Judged before the script is run: it may run for days."""
+    if plan is None or plan.report is None:
+        return None
+    try:
+        return judge_again(from_json(json.dumps(plan.report)))
     except (ReportError, ValueError, TypeError) as error:
         raise PlanError(
             f"the plan is damaged: its report cannot be read: {error}. Remove its file "
@@ -220,28 +248,9 @@ def _raise_refusal(outcome: Outcome) -> None:
         raise error
 
 
-def _with_training(report: Report, outcome: Outcome) -> Report:
-    """What the training with the fixes took, and what it would have taken."""
-    after, steps = report.after, outcome.steps
-    if after is None:
-        return report
-    seconds = outcome.training_s
-    before = after.before_ms or after.observed_ms * after.speedup
-    return replace(
-        report,
-        after=replace(
-            after,
-            steps=steps or None,
-            seconds=tidy(seconds) if steps else None,
-            saved_s=tidy(steps * before / 1e3 - seconds) if steps else None,
-            measuring_s=tidy(outcome.measuring_s),
-        ),
-    )
-
-
 def _nothing_seen(script: str, loop: int | None, outcome: Outcome) -> str:
-    wanted = "no training loop was found" if loop is None else f"no loop number {loop}"
-    lines = [f"{script} ended and {wanted}, or none that lasts."]
+    wanted = "a training loop" if loop is None else f"a training loop number {loop}"
+    lines = [f"{script} finished without {wanted} long enough to measure."]
     if not outcome.tensorflow:
         lines.append("It never imported TensorFlow.")
     lines += [f"Seen: {what}" for what in outcome.seen]

@@ -16,14 +16,14 @@ Whatever fails here costs the fixes, not the script.
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.fixes import steps_per_execution
@@ -40,13 +40,15 @@ from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.prove.bound import bound
+from feedline.report.basis import Basis, Trained
 from feedline.session.applied import Applied
 from feedline.session.child import Examination
 from feedline.session.messages import Order, Outcome
+from feedline.session.plans import loops_to_rewrite, plan_for, refusal
+from feedline.session.seen import seen_by
 
 log = logging.getLogger(__name__)
 
-_OWN_STEP = ("compile-step", "steps-per-execution")
 _LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
 
 
@@ -58,11 +60,11 @@ class Runner(Examination):
     def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
         super().__init__(order, channel, voice)
         self.allowed = grades(order.allow)
-        self.given = SavedPlan.from_dict(order.plan) if order.plan else None
+        self.given = order.plan
         self.made: SavedPlan | None = None
         self.applied = Applied(self.say)
         self.measuring_s = 0.0
-        self._report_so_far: Any = None
+        self._found: Basis | None = None
         self._plans: list[SavedPlan] = []
         self._begun: dict[int, Part] = {}  # the steps as they were at the beginning
         self._refused = False
@@ -77,15 +79,7 @@ class Runner(Examination):
             self.live.begin()
 
     def hoists(self) -> Hoist:
-        """The script is run as it was written, but for the loop that a proved plan
-        names."""
-        plan = self.given
-        if plan is None or not any(e.fix in _OWN_STEP for e in plan.edits):
-            return False
-        file, _, line = plan.where.rpartition(":")
-        if file != os.path.basename(self.order.target[0]) or not line.isdigit():
-            return False
-        return frozenset({int(line)})
+        return loops_to_rewrite(self.given, self.order.target[0])
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
@@ -98,15 +92,13 @@ class Runner(Examination):
         self._conclude(self._came_to())
 
     def _came_to(self) -> Outcome:
-        plan = self.made or self.given
-        return replace(
-            self._seen(),
-            plan=plan.to_dict() if plan else None,
-            report=self._report_so_far,
-            applied=bool(self.applied.steps or self.applied.replaces),
-            steps=self.applied.steps,
-            training_s=self.applied.seconds,
-            measuring_s=self.measuring_s,
+        applied = self.applied
+        return structs.replace(
+            seen_by(self.watch),
+            plan=self.made or self.given,
+            basis=self._found,
+            applied=bool(applied.steps or applied.replaces),
+            trained=Trained(applied.steps, applied.seconds, self.measuring_s),
         )
 
     def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
@@ -125,8 +117,8 @@ class Runner(Examination):
         log.info("failed", exc_info=error)
         insist = ""
         if isinstance(error, CannotPutBack):
-            insist = ". To measure it in a rehearsal: feedline run --rehearse"
-        self.say(f"the job goes on unfixed: {said(error)}{insist}")
+            insist = ". To measure it in a hidden run first: feedline run --rehearse"
+        self.say(f"your script runs without fixes: {said(error)}{insist}")
 
     # ------------------------------------------------------------------- fit
 
@@ -186,7 +178,7 @@ class Runner(Examination):
         """The edits that are known for this job; None where it is to be measured."""
         now = bound(pipeline, step_of(loop))
         for plan in self._plans:
-            if plan.where == str(loop.where) and _refusal(plan, now) is None:
+            if plan.where == str(loop.where) and refusal(plan, now) is None:
                 return plan.edits
         if self.given is None:
             return None
@@ -196,10 +188,10 @@ class Runner(Examination):
 
     def _refuses(self, plan: SavedPlan, now: Binding) -> bool:
         """Is the job as it is now another than the plan was made for? Said once."""
-        reason = _refusal(plan, now)
+        reason = refusal(plan, now)
         if reason is not None and not self._refused:
             self._refused = True
-            self.say(f"{reason}. The job goes on unfixed")
+            self.say(f"{reason}. Your script runs without fixes")
         return reason is not None
 
     def _tune(self, loop: Any, pipeline: Pipeline) -> tuple[Edit, ...]:
@@ -215,7 +207,7 @@ class Runner(Examination):
         if not seconds:
             return ()
         self.sampler.stop()
-        self.say(f"training found at {loop.where}; measuring, at most {seconds:.3g} s")
+        self.say_measuring(loop, seconds)
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
         try:
@@ -237,14 +229,8 @@ class Runner(Examination):
             self.measuring_s += time.perf_counter() - began
         job = replace(found.job, callbacks=loop.callbacks)
         edits = found.cured.edits
-        self.made = plan_of(
-            loop,
-            now,
-            edits,
-            self._told(loop, job, found.measured, found.cured),
-            self._places(pipeline, edits, loop),
-            found.cured.plan.grades,
-        )
+        self._found = self._basis(loop, job, found.measured, found.cured)
+        self.made = plan_for(loop, now, pipeline, found.cured)
         self._plans.append(self.made)
         self._keep()
         self.say(
@@ -263,8 +249,8 @@ class Runner(Examination):
         if not self._told_of_budget:
             self._told_of_budget = True
             self.say(
-                f"the {self.order.seconds:g} s for measuring are used up: the training "
-                f"at {where} runs as it is. To measure it, give a larger --seconds"
+                f"the {self.order.seconds:g} s for measuring are used up; the training "
+                f"at {where} runs unchanged. To measure it, give a larger --seconds"
             )
         return 0.0
 
@@ -272,37 +258,7 @@ class Runner(Examination):
         """What is known before the cure is tried, should that fail."""
         with suppress(Exception):
             job = replace(job, callbacks=loop.callbacks)
-            self._report_so_far = self._told(loop, job, measured, None)
-
-    def _places(
-        self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
-    ) -> tuple[dict[str, Any], ...]:
-        """Where in the source the edits belong, for `--patch`."""
-        from feedline.job.loops.facts import step_where
-        from feedline.report.patches.places import places
-
-        own = loop.kind == "loop"
-        found = places(pipeline, edits, loop.where, step_where(loop), own=own)
-        return tuple(each.to_dict() for each in found)
-
-    def _told(self, loop: Any, job: Any, measured: Measurement, cured: Any) -> Any:
-        from feedline import __version__, causes, fixes
-        from feedline.report.build import make
-        from feedline.report.json import to_json
-
-        measured = replace(measured, run=self._run_times(loop, job, measured))
-        report = make(
-            job,
-            measured,
-            causes.diagnose(job, measured),
-            {name: cause.title for name, cause in causes.all().items()},
-            script=self.order.target[0],
-            version=__version__,
-            seconds=self.clock.now() - self.began,
-            cured=cured,
-            cures={name: fix.title for name, fix in fixes.all().items()},
-        )
-        return json.loads(to_json(report))
+            self._found = self._basis(loop, job, measured)
 
     # ------------------------------------------------------- a loop of the user's
 
@@ -370,7 +326,7 @@ class Runner(Examination):
                 self.given = self.given.without_place(fix)
 
     def _together_lost(self, why: str) -> None:
-        self.say(f"the steps go one by one again: {why}")
+        self.say(f"steps are launched one by one again: {why}")
         if self.given is not None:
             self.given = self.given.without_place("steps-per-execution")
 
@@ -383,17 +339,17 @@ class Runner(Examination):
         pipeline = self._pipeline(loop.source) if loop.source is not None else None
         if pipeline is None or not pipeline.rereadable:
             self.say(
-                f"the input of the loop at {loop.where} cannot be read twice; the job "
-                "goes on unfixed"
+                f"the input of the loop at {loop.where} cannot be read twice; your "
+                "script runs without fixes"
             )
             return
         why = "what it changes cannot be put back"
         if loop.kind == "fit":
             why = self.why_not_here(loop, pipeline) or why
         self.say(
-            f"the training at {loop.where} goes on unfixed: it cannot be measured "
-            f"while it counts, because {why}. To measure it in a rehearsal: feedline "
-            "run --rehearse"
+            f"the training at {loop.where} runs without fixes: measuring it here could "
+            f"change its result, because {why}. To measure it in a hidden run first: "
+            "feedline run --rehearse"
         )
 
     def bound_at_start(self, loop: Any, pipeline: Pipeline) -> Binding:
@@ -413,18 +369,6 @@ def said(error: Exception) -> str:
     if isinstance(error, FeedlineError | CannotFix):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def plan_of(loop: Any, now: Binding, *found: Any) -> SavedPlan:
-    """A plan for the job as it was before it was measured. One that leaves the step
-    alone holds for any step."""
-    plan = SavedPlan(str(loop.where), now.pipeline, *found)
-    return replace(plan, made_for=now if plan.of_step else without_step(now))
-
-
-def _refusal(plan: SavedPlan, now: Binding) -> str | None:
-    of_step = plan.made_for.of_step
-    return plan.made_for.refusal(now if of_step else without_step(now))
 
 
 def _facts_of(loop: Any) -> Callable[[Any], None]:

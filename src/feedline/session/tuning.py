@@ -19,32 +19,29 @@ from typing import Any
 
 import tensorflow as tf
 
-from feedline import causes, fixes
-from feedline.causes.finding import Finding
+from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
 from feedline.job.job import Job
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.drop_iterator import look, unseen, without_waiting
-from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, Run, drive
+from feedline.job.loops.loop import InputFailed, LoopEnded, Run, drive
 from feedline.job.source.lines import here, where_of
 from feedline.job.tfdata.owners import reachable
 from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.clock import SystemClock
-from feedline.measure.examine import Examiner
 from feedline.measure.machine import memory
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.prove.proof import Cured
-from feedline.session.cure import Cure, install, step_edits
+from feedline.session.cure import install, step_edits
 from feedline.session.each_fit import in_each_fit
+from feedline.session.experiment import examine_and_search
 from feedline.session.inprocess import bench, check, ended, watched
 
 log = logging.getLogger(__name__)
-
-_EXAMINING = 0.5
 
 
 class TooShort(FeedlineError):
@@ -57,7 +54,6 @@ class Tuning:
 
     job: Job
     measured: Measurement
-    findings: tuple[Finding, ...]
     cured: Cured
 
 
@@ -123,31 +119,23 @@ def examine_and_cure(
     with bench(model, dataset, clock, where) as loop:
         facts(loop)
         seconds = _budget(loop, seconds)
-        cure = Cure(
+        experiment = examine_and_search(
             loop,
+            watched(loop, clock, lines),
             clock,
-            (1 - _EXAMINING) * seconds,
+            seconds,
             allowed,
             say=say,
             used=used,
             reached=reached,
+            examined=examined,
         )
-
-        def experiment() -> Experiment[tuple[Job, Measurement, Cured]]:
-            examiner = Examiner(
-                loop, watched(loop, clock, lines), clock, _EXAMINING * seconds, say=say
-            )
-            job, measured = yield from examiner.examine()
-            examined(job, measured)
-            cured = yield from cure.search(job, measured)
-            return job, measured, cured
-
         try:
-            job, measured, cured = drive(experiment(), loop.execute)
+            job, measured, cured = drive(experiment, loop.execute)
         except (InputFailed, LoopEnded, StopIteration, tf.errors.OutOfRangeError) as e:
             raise ended(e) from None
     measured = replace(measured, run=RunTimes(trace_s=loop.first_step_seconds))
-    return Tuning(job, measured, causes.diagnose(job, measured), cured)
+    return Tuning(job, measured, cured)
 
 
 _LEAST_TRAINING_S = 1.0

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from feedline.job.tfdata.pipeline import Pipeline
+from feedline.measure.stage_cost import StageCost
 from feedline.measure.trace.kernels import Kernels
 from feedline.measure.trace.kinds import KINDS
-
-if TYPE_CHECKING:
-    from feedline.job.tfdata.pipeline import Pipeline
-    from feedline.measure.measurement import StageCost
 
 
 @dataclass(frozen=True)

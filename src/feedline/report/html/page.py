@@ -54,9 +54,9 @@ def render(report: Report) -> str:
 
 
 def _embedded(report: Report) -> Report:
-    if report.timeline is None:
-        return report
-    return replace(report, timeline=trimmed(report.timeline))
+    """Without the measurement, which the page does not show."""
+    timeline = report.timeline and trimmed(report.timeline)
+    return replace(report, timeline=timeline, basis=None)
 
 
 def in_a_block(text: str) -> Markup:

@@ -13,14 +13,17 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from msgspec import structs
+
+from feedline.fixes.saved import SavedPlan
 from feedline.process.channel import Channel
 from feedline.process.signals import Received, Signals
 from feedline.process.stdin import Stdin
+from feedline.report.basis import Basis
 from feedline.session.children import (
     CannotStart,
     Manner,
@@ -40,15 +43,17 @@ _OWN = {
     "FEEDLINE_CACHE": "store",
     "NUMBA_CACHE_DIR": "numba",
 }
-_INSIST = "--rehearse measures it all the same, and lets the rehearsal write"
+_INSIST = "--rehearse measures it anyway, and lets the rehearsal write files"
 
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """`plan` is what it found; `told` that it was said why there is none. `ended_by` is
-    the signal that ended feedline meanwhile; `held` are those for the script."""
+    """`plan` is what it found, `basis` what that was found from; `told`: the user was
+    told why there is none. `ended_by` is the signal that ended feedline meanwhile;
+    `held` are those for the script."""
 
-    plan: Mapping[str, Any] | None = field(default=None, repr=False)
+    plan: SavedPlan | None = field(default=None, repr=False)
+    basis: Basis | None = field(default=None, repr=False)
     told: bool = False
     ended_by: int = 0
     held: tuple[int, ...] = ()
@@ -110,13 +115,15 @@ def rehearse(
 ) -> Rehearsed:
     """Whatever fails here costs the plan, not the run."""
     what = f": {reason}" if reason else ""
-    say(f"rehearsing the script first, unseen{what}")
+    say(f"rehearsing the script first, in a hidden run{what}")
     began, stdin = time.monotonic(), Stdin()
     manner = Rehearsing(stdin)
     outcome, code = Outcome(), 0
     try:
         with _streams(stdin, signals, sealed=not insist) as (streams, scratch):
-            order = replace(order, mode="rehearse", everything=insist, scratch=scratch)
+            order = structs.replace(
+                order, mode="rehearse", everything=insist, scratch=scratch
+            )
             outcome, code = run_child(order, signals, manner, streams)
             manner.sweep(signals)
     except (CannotStart, OSError) as error:
@@ -136,7 +143,7 @@ def rehearse(
         )
         return done
     if stdin.too_much:
-        outcome = Outcome(why_not="it reads very much from standard input")
+        outcome = Outcome(why_not="it reads too much from standard input")
     return _judged(done, outcome, code, say, insist=insist)
 
 
@@ -149,21 +156,21 @@ def _judged(
     insist: bool,
 ) -> Rehearsed:
     if outcome.plan is not None:
-        names = ", ".join(edit["fix"] for edit in outcome.plan["edits"])
+        names = ", ".join(edit.fix for edit in outcome.plan.edits)
         say(
-            f"starting the script, clean, with {names}"
+            f"starting the script with {names}"
             if names
             else "no allowed fix made it faster; your script runs unchanged"
         )
-        return replace(done, plan=outcome.plan)
+        return replace(done, plan=outcome.plan, basis=outcome.basis)
     if outcome.rehearsed and not outcome.why_not:
         return done  # to be measured in the run itself
     why_not = outcome.refused or outcome.why_not
     if not why_not and code < 0:
         why_not = f"its rehearsal was killed by {signal.Signals(-code).name}"
-    why_not = why_not or f"it ended in its rehearsal, with exit code {code}"
+    why_not = why_not or f"its rehearsal ended with exit code {code}"
     hint = "" if insist else f" ({_INSIST})"
-    say(f"your script runs unfixed: {why_not}{hint}")
+    say(f"your script runs without fixes: {why_not}{hint}")
     return replace(done, told=True)
 
 

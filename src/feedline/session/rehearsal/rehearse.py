@@ -13,12 +13,13 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import replace
 from statistics import median
 from typing import Any, NoReturn
 
+from msgspec import structs
+
 from feedline.errors import one_sentence
-from feedline.job.loops.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
+from feedline.job.loops.loop import CannotRun, Experiment
 from feedline.job.script.run import Hoist
 from feedline.job.script.watch import ScriptStopped
 from feedline.job.tfdata.pipeline import Pipeline
@@ -26,11 +27,12 @@ from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.session.messages import Order, Outcome
+from feedline.session.plans import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
-from feedline.session.runner import Runner, plan_of, said
+from feedline.session.runner import Runner, said
+from feedline.session.seen import seen_by
 
-_EXAMINING = 0.5
 _LEAST_PREPARING_S = 120.0
 _WAITING = 0.05
 _LONG_STEP_S = 0.02
@@ -42,7 +44,7 @@ class Rehearsal(Runner):
     stops = True
 
     def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
-        super().__init__(replace(order, live=False), channel, voice)
+        super().__init__(structs.replace(order, live=False), channel, voice)
         self.sealed = order.scratch is not None
         self._error = ""
         if order.scratch is not None:
@@ -72,10 +74,10 @@ class Rehearsal(Runner):
 
     def _too_late(self, seconds: float) -> None:
         if self.watch.measured is None and self.outcome is None:
-            self.end(f"no training was warm after {seconds:.0f} s")
+            self.end(f"no training began within {seconds:.0f} s")
 
     def stuck(self, what: str, seconds: float) -> None:
-        self.end(f"{what} has not moved for {seconds:.0f} s")
+        self.end(f"{what} has made no progress for {seconds:.0f} s")
 
     def end(self, why_not: str = "") -> NoReturn:
         """At once: nothing of the script's runs any more."""
@@ -94,7 +96,7 @@ class Rehearsal(Runner):
 
     def _overdue(self) -> None:
         if self.outcome is None:
-            self._found_nothing("the measurement did not come to its end")
+            self._found_nothing("measuring did not finish in time")
 
     def script_failed(self, error: BaseException) -> None:
         self._error = f"it failed: {type(error).__name__}: {one_sentence(error)}"
@@ -109,10 +111,10 @@ class Rehearsal(Runner):
             broken = one_sentence(self.watch.broken.strip().rpartition("\n")[2])
             why_not = self._error or broken or (f"exit code {code}" if code else "")
             self._conclude(
-                replace(
-                    self._seen(),
+                structs.replace(
+                    seen_by(self.watch),
                     rehearsed=bool(self.watch.loops) or self.sealed or code != 0,
-                    why_not=why_not or "it ended before its training was warm",
+                    why_not=why_not or "it ended before its training could be measured",
                 )
             )
         if self.sealed:
@@ -156,18 +158,10 @@ class Rehearsal(Runner):
             )
             self._stop(None)
         assert pipeline is not None
-        self.sampler.stop()
-        seconds = self.order.seconds
-        self.say(f"training found at {loop.where}; measuring, at most {seconds:.3g} s")
         self.watch.before_fit = self.watch.after_fit = None
         if self.sealed:
-            self._limit(3 * seconds + 60, self._overdue)
-        experiment = self._guarded_experiment(loop, pipeline, seconds)
-        if loop.kind == "loop":
-            loop.start(experiment, finish=self._stop)
-            return
-        drive(experiment, loop.execute)
-        self._stop(None)
+            self._limit(3 * self.order.seconds + 60, self._overdue)
+        self._measure(loop, self._experiment(loop, pipeline))
 
     def _nothing_expected(self, loop: Any) -> bool:
         """By what was seen in passing: little waiting, no Python in the step, and so
@@ -183,26 +177,15 @@ class Rehearsal(Runner):
             and median(periods) > _LONG_STEP_S
         )
 
-    def _guarded_experiment(
-        self, loop: Any, pipeline: Pipeline, seconds: float
-    ) -> Experiment[None]:
-        try:
-            yield from self._experiment(loop, pipeline, seconds)
-        except InputFailed:
-            raise
-        except LoopEnded as ended:
-            self._found_nothing(
-                f"the training at {loop.where} is too short to measure: {ended}"
-            )
-        except Exception as error:
-            self._found_nothing(said(error), traceback.format_exc())
+    def too_short(self, what: str) -> None:
+        self._found_nothing(f"the {what}")
 
-    def _experiment(
-        self, loop: Any, pipeline: Pipeline, seconds: float
-    ) -> Experiment[None]:
+    def broke(self, error: Exception) -> None:
+        self._found_nothing(said(error), traceback.format_exc())
+
+    def _experiment(self, loop: Any, pipeline: Pipeline) -> Experiment[None]:
         from feedline.job.tfdata.owners import reachable
-        from feedline.measure.examine import Examiner
-        from feedline.session.cure import Cure
+        from feedline.session.experiment import examine_and_search
         from feedline.session.stand_ins import shared
 
         # Before we make datasets of the same stages.
@@ -211,26 +194,21 @@ class Rehearsal(Runner):
         if loop.kind == "loop" and loop.eager:
             with suppress(CannotRun):
                 loop.own_step().recording = True
-        examiner = Examiner(
-            loop, self.watch, self.clock, _EXAMINING * seconds, say=self.say
-        )
-        job, measured = yield from examiner.examine()
-        cure = Cure(
+        job, measured, cured = yield from examine_and_search(
             loop,
+            self.watch,
             self.clock,
-            (1 - _EXAMINING) * seconds,
+            self.order.seconds,
             self.allowed,
             say=self.say,
             used=used,
             reached=reached,
         )
-        cured = yield from cure.search(job, measured)
-        plan = plan_of(
-            loop,
-            now,
-            cured.edits,
-            self._told(loop, job, measured, cured),
-            self._places(pipeline, cured.edits, loop),
-            cured.plan.grades,
+        self._conclude(
+            Outcome(
+                rehearsed=True,
+                plan=plan_for(loop, now, pipeline, cured),
+                basis=self._basis(loop, job, measured, cured),
+                loops=1,
+            )
         )
-        self._conclude(Outcome(rehearsed=True, plan=plan.to_dict(), loops=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import strategies as st
 from feedline.errors import one_sentence
 from feedline.fixes.fix import Edit
 from feedline.process.channel import Channel
-from feedline.session.messages import Order
+from feedline.report.basis import Basis
+from feedline.session import parent
+from feedline.session.messages import Order, Outcome, decode
 from feedline.session.rehearsal.rehearse import Rehearsal
 from feedline.session.runner import Runner
 from tests.plans import somewhere
+from tests.session.build import basis, slow_map
 
 
 class Heard(list):
@@ -48,6 +52,24 @@ def test_all_fits_share_the_time_for_measuring(make):
     assert "train.py:3" in told
 
 
+def test_a_measurement_that_cannot_be_written_is_told_of(make):
+    runner, _ = make()
+    broken = replace(slow_map().measured, unknown=(object(),))
+    runner.send(Outcome(basis=Basis.of(slow_map().job, broken), loops=2))
+    heard = decode(Outcome, runner._channel.get())
+    assert (heard.basis, heard.loops) == (None, 2)
+    assert "object cannot be sent" in heard.failed
+
+
+def test_where_judging_fails_the_script_ended_as_it_did(capsys, monkeypatch):
+    monkeypatch.setattr(parent, "judge", lambda basis: 1 / 0)
+    order = Order("run", ("train.py",), False, 20.0)
+    ran = parent._came_to(order, Outcome(basis=basis(), loops=1), 7, None)
+    assert (ran.code, ran.report) == (7, None)
+    told = capsys.readouterr().err
+    assert "this is a bug in feedline: ZeroDivisionError" in told
+
+
 STEP, OTHER = Edit("compile-step"), Edit("prefetch")
 
 
@@ -63,7 +85,7 @@ STEP, OTHER = Edit("compile-step"), Edit("prefetch")
     ],
 )
 def test_only_the_loop_that_a_plan_names_is_rewritten(make, plan, lines):
-    runner, _ = make(target="src/train.py", plan=plan and plan.to_dict())
+    runner, _ = make(target="src/train.py", plan=plan)
     assert runner.hoists() == lines
     rehearsal, _ = make(Rehearsal)
     assert rehearsal.hoists() is True

@@ -17,13 +17,13 @@ import pytest
 from feedline.report.json import load as load_report
 from tests.place import LIMIT, gone, wait_until
 from tests.scripts import HEAD, MODEL
-from tests.test_process import RUN, own, run
+from tests.session.test_process import RUN, own, run
 
 NEEDED = """\
 if len(sys.argv) > 5:
     tf.GradientTape()
 """
-REHEARSING = "feedline: rehearsing the script first, unseen: train.py:"
+REHEARSING = "feedline: rehearsing the script first, in a hidden run: train.py:"
 
 
 def files(place) -> dict[str, str]:

@@ -80,8 +80,10 @@ def test_a_fault_of_ours_costs_the_fixes_not_the_job(place, monkeypatch):
     done = run(place)
     assert done.stdout == plain.stdout, done.stderr
     assert done.returncode == 0
-    told = [line for line in said(done) if "goes on unfixed" in line]
-    assert told == ["feedline: the job goes on unfixed: RuntimeError: planted fault"]
+    told = [line for line in said(done) if "runs without fixes" in line]
+    assert told == [
+        "feedline: your script runs without fixes: RuntimeError: planted fault"
+    ]
     assert "Traceback" not in done.stderr
 
 
@@ -109,7 +111,7 @@ def test_a_script_that_fails_in_its_training_fails_as_it_does_by_itself(
     done = run(place, *options)
     assert plain.returncode == done.returncode == 1
     assert "ValueError: by the script itself" in done.stderr
-    assert "goes on unfixed" not in done.stderr
+    assert "runs without fixes" not in done.stderr
     traces = [
         [line for line in each.stderr.splitlines() if 'train.py", line' in line]
         for each in (plain, done)
@@ -297,7 +299,7 @@ def test_a_script_without_training_runs_to_its_end(place):
     done = run(place)
     assert done.stdout == "3\n"
     assert done.returncode == 0
-    assert "no training loop was found" in done.stderr
+    assert "without a training loop long enough" in done.stderr
     place.write("print('no TensorFlow'); sys.exit(4)\n")
     done = run(place)
     assert (done.stdout, done.returncode) == ("no TensorFlow\n", 4)

@@ -53,7 +53,7 @@ def test_a_plan_is_applied_to_the_script_that_it_was_made_for(place, told, edit)
     place.write(JOB)
     done = run(place)
     assert (done.returncode, done.stdout) == (0, place.python().stdout)
-    assert "goes on unfixed" not in done.stderr
+    assert "runs without fixes" not in done.stderr
 
 
 @pytest.mark.parametrize(

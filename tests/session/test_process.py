@@ -279,7 +279,7 @@ def test_its_log_and_its_tee_have_none_of_our_lines(place):
     place.write(LOUD, "print('to the tee', file=sys.stderr)\n")
     done = run(place)
     assert done.returncode == 0
-    assert "feedline: train.py ended and no training loop" in done.stderr
+    assert "feedline: train.py finished without a training loop" in done.stderr
     assert (place.root / "log").read_text() == "INFO:mine:mine\n"
     assert (place.root / "tee").read_text() == "to the tee\n"
 
@@ -376,7 +376,7 @@ def test_a_script_that_trains_nothing_ends_well(place):
     assert done.returncode == 0
     told = [line for line in done.stderr.splitlines() if line.startswith("feedline: ")]
     assert len(told) == 2
-    assert "no training loop was found" in told[0]
+    assert "without a training loop long enough" in told[0]
     assert "r.json" in told[1]
     assert place.left() == []
 

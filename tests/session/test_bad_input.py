@@ -71,7 +71,7 @@ def test_its_error_is_shown_as_python_shows_it(place, name):
     plain, watched = place.python(), place.why("--json", "r.json")
     assert plain.returncode == watched.returncode == 1
     assert watched.stdout == plain.stdout
-    ours = "feedline: the script ended by itself with exit code 1; nothing was measured"
+    ours = "feedline: the script ended with exit code 1; nothing was measured"
     assert watched.stderr == f"{plain.stderr}{ours}\n"
     assert place.left() == ["broken.py"]
 
@@ -100,7 +100,7 @@ def test_an_end_without_training_is_no_success(place, leaving):
     place.write(leaving)
     watched = place.why("--json", "r.json")
     assert watched.returncode == 3
-    assert "no training loop was found" in watched.stderr
+    assert "without a training loop long enough" in watched.stderr
     assert place.left() == []
 
 
@@ -375,7 +375,7 @@ def test_it_trains_no_step(place):
     plain, watched = place.python(), place.why()
     assert watched.stdout == plain.stdout
     assert watched.returncode == 3
-    assert "no training loop was found" in watched.stderr
+    assert "without a training loop long enough" in watched.stderr
     assert "training loop 1 at train.py:12, 1 step(s)" in watched.stderr
 
 
@@ -485,7 +485,7 @@ def test_its_input_waits_for_ever(place, name):
     place.write(TRAINING, STUCK[name])
     watched = place.why("--seconds", "20", "--json", "r.json")
     assert watched.returncode == 2, watched.stderr
-    assert "seems to wait for something that does not come" in watched.stderr
+    assert "seems to wait for data that does not arrive" in watched.stderr
     assert [left for left in place.left() if left != "pipe"] == []
 
 

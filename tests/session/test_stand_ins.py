@@ -18,7 +18,7 @@ from feedline.fixes.fix import CannotFix, Edit
 from feedline.session import stand_ins
 from tests.job.elements import elements
 from tests.job.strategies import SOURCES, STEPS, recipes
-from tests.test_tune import looked_at
+from tests.session.test_tune import looked_at
 
 pytestmark = pytest.mark.tensorflow
 

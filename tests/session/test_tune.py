@@ -433,7 +433,7 @@ def credulous(monkeypatch):
 @pytest.fixture
 def untimed(credulous, monkeypatch):
     """Nothing is timed at all."""
-    monkeypatch.setattr("feedline.session.tuning.Examiner.examine", planted)
+    monkeypatch.setattr("feedline.measure.examine.Examiner.examine", planted)
 
 
 @pytest.mark.usefixtures("untimed")

@@ -118,7 +118,7 @@ def test_a_job_with_everything_by_a_plan(place):
     assert (done.stdout, done.returncode) == (expected, 0), done.stderr
     assert "to standard error" in done.stderr
     assert "measuring" not in "".join(said(done))
-    assert "goes on unfixed" not in done.stderr
+    assert "runs without fixes" not in done.stderr
 
     place.write(LIGHT, MODEL, RICH.replace("shuffle(64)", "shuffle(9)"))
     other = run(place, "--plan", "p.json")
@@ -192,7 +192,7 @@ def test_steps_of_a_bare_loop_in_one_launch(place):
     done = run(place, "--plan", "p.json", "--live")
     assert done.stdout == expected, done.stderr
     assert "one by one again" not in done.stderr
-    assert "goes on unfixed" not in done.stderr
+    assert "runs without fixes" not in done.stderr
     rates = [line for line in done.stderr.splitlines() if "examples/s" in line]
     assert len(rates) == 12
 

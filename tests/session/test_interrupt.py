@@ -167,7 +167,7 @@ def test_while_it_measures(place, expected):
     process = place.start("-m", "feedline", "run", "--seconds", "60", "train.py")
     assert process.stderr is not None
     for line in process.stderr:
-        if "taking the pipeline apart" in line or "trying" in line:
+        if "timing each stage" in line or "trying" in line:
             break
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=LIMIT)
