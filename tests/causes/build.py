@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from feedline.causes import Finding, diagnose
 from feedline.job.job import Job
@@ -15,6 +15,7 @@ from feedline.measure.measurement import (
     Measurement,
     StageCost,
     StepTimes,
+    WhatIf,
 )
 
 ACCELERATED = Machine(
@@ -111,7 +112,9 @@ def case(
     job: Mapping[str, Any] | None = None,
     **measured: Any,
 ) -> Case:
-    """A job whose parts stand in a row; line 1 of train.py makes the first."""
+    """A job whose parts stand in a row; line 1 of train.py makes the first. What
+    was tried must be an experiment that `measure` makes."""
+    assert set(measured.get("what_if", ())) <= set(get_args(WhatIf))
     root: Stage | None = None
     costs: list[StageCost] = []
     index = 0

@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes.finding import Finding
-from feedline.causes.look import all_of, gain_of_threads, ms, seen, tried
+from feedline.causes.look import all_of, gain_of_threads, ms, seen
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -50,14 +50,11 @@ FIXES: tuple[str, ...] = ("parallel-map",)
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     cores = measured.machine.cores
-    parallel = tried(measured, "input:parallel")
     for each in seen(job, measured):
         stage, cost = each
         if stage.op != "map" or stage.python or cost.parallelism > 1 or cores < 2:
             continue
         saved = gain_of_threads(measured, cost, cores)
-        if parallel is not None:
-            saved = min(saved, parallel.gain)
         evidence = (
             f"{stage.label()} takes {ms(cost.ms_per_batch)} of CPU per step on 1 of "
             f"{cores} cores; spread over {all_of(cores)} the step would take "

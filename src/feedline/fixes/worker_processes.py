@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from feedline.causes.look import is_python
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
@@ -35,7 +34,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         workers = cores if stage.op == "map" or _of_pydataset(stage) else 1
         edit = Edit("worker-processes", stage.number, {"workers": workers})
         fits = conditions.holds(check, case.pipeline, edit)
-        if not fits or not is_python(stage) or not case.movable(stage):
+        if not fits or not case.movable(stage):
             continue
         wide = replace(cost, asynchronous=True, parallelism=workers)
         yield Proposal(

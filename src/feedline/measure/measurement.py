@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from feedline.job.tfdata.pipeline import Where
 
@@ -223,6 +223,18 @@ class RunTimes:
     slowest_lines: tuple[Line, ...] = ()
 
 
+WhatIf = Literal[
+    "input:as-is",
+    "input:unordered",
+    "input:vectorized",
+    "step:as-is",
+    "step:compiled",
+    "step:steps-per-execution",
+    "step:no-strategy",
+]
+"""Every experiment on a changed copy that `whatif.py` makes."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """`what_if` maps an experiment on a changed copy of the job to the ms per
@@ -241,7 +253,7 @@ class Measurement:
     softmax: SoftmaxCost | None = None
     matmuls: tuple[MatmulCost, ...] = ()
     files: FileCost | None = None
-    what_if: Mapping[str, Estimate] = field(default_factory=dict)
+    what_if: Mapping[WhatIf, Estimate] = field(default_factory=dict)
     trace_ms: float = 0.0
     capture: Capture | None = None
     only_observed: bool = False
