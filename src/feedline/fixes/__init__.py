@@ -26,10 +26,11 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from feedline.errors import FeedlineError
+from feedline.fixes import advice, pipeline, step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import (
     GRADES,
@@ -79,12 +80,9 @@ class Fix:
 def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
     """Every fix by its name, in the order of the alphabet."""
     found = {}
-    for module in pkgutil.iter_modules(__path__):
-        code = importlib.import_module(f"{__name__}.{module.name}")
-        if not hasattr(code, "propose"):
-            continue
+    for code in _modules():
         page = inspect.cleandoc(code.__doc__ or "")
-        name = module.name.replace("_", "-")
+        name = code.__name__.rpartition(".")[2].replace("_", "-")
         found[name] = Fix(
             name=name,
             title=page.partition("\n")[0],
@@ -97,6 +95,12 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
             least=getattr(code, "least", _exact),
         )
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def _modules() -> Iterator[ModuleType]:
+    for folder in (pipeline, step, advice):
+        for module in pkgutil.iter_modules(folder.__path__):
+            yield importlib.import_module(f"{folder.__name__}.{module.name}")
 
 
 def _exact(_: Edit) -> Grade:

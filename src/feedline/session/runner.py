@@ -26,12 +26,12 @@ from dataclasses import replace
 from typing import Any
 
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
-from feedline.fixes import steps_per_execution
 from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.identity.part import Part
 from feedline.fixes.identity.step import step_of
 from feedline.fixes.saved import SavedPlan
+from feedline.fixes.step import steps_per_execution
 from feedline.job.job import Job
 from feedline.job.script.run import Hoist
 from feedline.job.tfdata.pipeline import Pipeline, Where
