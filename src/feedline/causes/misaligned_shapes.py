@@ -25,8 +25,8 @@ output = tf.keras.layers.Dense(50_264)  # the next multiple of 8; 7 are unused
 
 ## Fix
 
-- `pad-shapes` (numeric): the added rows and columns are zero and masked; sums are
-  rounded in another order.
+- `pad-shapes` (advice): what is added must not count; sums are rounded in another
+  order.
 """
 
 from __future__ import annotations

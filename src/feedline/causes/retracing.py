@@ -34,10 +34,10 @@ for step, batch in enumerate(dataset):
 
 ## Fix
 
-- `fixed-signature` (advice; exact where only an `input_signature` is added):
-  numbers are passed as tensors, lengths may vary in the signature.
-- `pad-shapes` (advice): batches padded to a few lengths; the padding must be
-  masked wherever it would count.
+- `fixed-signature` (advice): numbers are passed as tensors, lengths may vary in the
+  signature.
+- `pad-shapes` (advice): batches padded to a few lengths; the padding must be masked
+  wherever it would count.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 A fix's file holds its page (the module docstring) and
 
-    KIND               "pipeline", "step", or "both"
     propose(case)      the edits that may help this job, with expected costs: pure
     apply(pipeline, edit)   the altered pipeline (pipeline fixes): pure
     install(target, edit)   changes a live model and says how to undo it (step
@@ -13,7 +12,8 @@ A fix's file holds its page (the module docstring) and
     least(edit)        the best grade that such an edit can have, where that is not
                        `exact`: a plan in a file cannot claim a better one
 
-A file without `propose` is not a fix. Whether a fix keeps the data, and whether
+It lies in `pipeline/`, `step/` or `advice/`; a page in `advice/` needs none of these:
+it is for a person to follow. Whether a fix keeps the data, and whether
 it is faster, is not decided here: `prove` does, by comparing and by measuring.
 """
 
@@ -68,12 +68,18 @@ class Fix:
     name: str
     title: str
     page: str
-    kind: Kind
     propose: Callable[[Case], Iterable[Proposal]]
     apply: Callable[[Pipeline, Edit], Pipeline] | None = None
     install: Callable[[Any, Edit], Callable[[], None]] | None = None
     takes: Takes = field(default_factory=Takes)
     least: Callable[[Edit], Grade] = field(default=lambda _: "exact")
+
+    @property
+    def kind(self) -> Kind:
+        """What it changes; advice counts as a change of the step."""
+        if self.apply is not None:
+            return "pipeline" if self.install is None else "both"
+        return "step"
 
 
 @cache
@@ -83,16 +89,16 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
     for code in _modules():
         page = inspect.cleandoc(code.__doc__ or "")
         name = code.__name__.rpartition(".")[2].replace("_", "-")
+        least = getattr(code, "least", _exact)
         found[name] = Fix(
             name=name,
             title=page.partition("\n")[0],
             page=page,
-            kind=code.KIND,
-            propose=code.propose,
+            propose=getattr(code, "propose", _nothing),
             apply=getattr(code, "apply", None),
             install=getattr(code, "install", None),
-            takes=code.TAKES,
-            least=getattr(code, "least", _exact),
+            takes=getattr(code, "TAKES", Takes()),
+            least=_advice if code.__package__ == advice.__name__ else least,
         )
     return MappingProxyType(dict(sorted(found.items())))
 
@@ -105,6 +111,14 @@ def _modules() -> Iterator[ModuleType]:
 
 def _exact(_: Edit) -> Grade:
     return "exact"
+
+
+def _advice(_: Edit) -> Grade:
+    return "advice"
+
+
+def _nothing(_: Case) -> Iterator[Proposal]:
+    return iter(())
 
 
 def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:

@@ -3,6 +3,20 @@
 Fewer and larger steps are another training: the learning rate must be found anew,
 and the result may be better or worse. Therefore advice, with the measured curve,
 and never applied.
+
+## Example
+
+```python
+dataset = dataset.batch(32)
+model.compile(optimizer=tf.keras.optimizers.Adam(1e-3), loss="mse")
+```
+
+## Use instead
+
+```python
+dataset = dataset.batch(256)
+model.compile(optimizer=tf.keras.optimizers.Adam(3e-3), loss="mse")
+```
 """
 
 from __future__ import annotations
@@ -11,9 +25,8 @@ from collections.abc import Iterator
 
 from feedline.causes import small_batch
 from feedline.fixes.args import Takes, number
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import Case, Edit, Proposal
 
-KIND: Kind = "step"
 TAKES = Takes(args={"batch_size": number(1)})
 
 
@@ -30,7 +43,3 @@ def propose(case: Case) -> Iterator[Proposal]:
             step_ms=curve[best] * own / best,
             note=f"Batch size and step, measured: {', '.join(told)}",
         )
-
-
-def least(edit: Edit) -> Grade:  # noqa: ARG001
-    return "advice"

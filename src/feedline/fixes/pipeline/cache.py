@@ -25,14 +25,13 @@ from dataclasses import replace
 from feedline.causes.look import passes, without
 from feedline.causes.recomputed_every_epoch import best_place
 from feedline.fixes.args import Takes, flag
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal, find
 from feedline.fixes.keeping import check, evidence, kept, why_not
 from feedline.job.tfdata.constant import unordered
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import Estimate, Measurement
 from feedline.measure.predict import predict_step
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"on_disk": flag()})
 
 

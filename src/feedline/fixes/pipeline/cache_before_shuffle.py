@@ -20,12 +20,11 @@ from dataclasses import replace
 
 from feedline.causes.look import passes, steps_per_pass, upstream, without
 from feedline.fixes.args import Takes, number
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
 from feedline.job.tfdata.constant import why_not_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"maps": number(1, 10_000)})
 
 

@@ -18,12 +18,11 @@ from dataclasses import replace
 
 from feedline.causes.look import passes, steps_per_pass, upstream
 from feedline.fixes.args import Takes, number
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
 from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"most": number(0)})
 # What of the map is drawn and follows the draws is not known before it is tried.
 _LEFT = 0.2

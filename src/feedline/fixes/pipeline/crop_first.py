@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import Case, Edit, Kind, Proposal
+from feedline.fixes.fix import Case, Edit, Proposal
 from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.tfdata.pipeline import Pipeline
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
 _DEAR = {"AdjustHue", "AdjustSaturation"}
 # How much is cut away is not known before it is tried.

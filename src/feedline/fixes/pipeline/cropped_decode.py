@@ -4,7 +4,7 @@ libjpeg can decode a part of a picture and skip most of the rest. Where a map cu
 part out of what it has just decoded, be it at random, only that part is decoded, with
 some pixels more on every side that are cut off again: the pixels come out the same,
 and are compared. A file that is broken outside of the part no longer stops the job,
-which is why this is numeric and not exact.
+so this is graded numeric.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import Case, Edit, Grade, Proposal
 from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.tfdata.pipeline import Pipeline
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
 # How much is cut away is not known before it is tried.
 _SHARE = 0.6

@@ -21,12 +21,11 @@ from dataclasses import replace
 from feedline.causes.look import reads_records
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, word
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal, find
 from feedline.fixes.order import let_go
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"way": word("turns", "ahead", "mixed")})
 AUTOTUNE = -1
 _READERS = ("tfrecord", "text_line", "fixed_length_record")

@@ -14,10 +14,9 @@ from dataclasses import replace
 from feedline.causes.look import PREFETCH
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "pipeline"
 TAKES = Takes()
 AUTOTUNE = -1
 _COATS = ("with_options", "assert_cardinality")

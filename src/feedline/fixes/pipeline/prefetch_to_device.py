@@ -14,10 +14,9 @@ from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Arg, Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "pipeline"
 TAKES = Takes(args={"device": Arg(str, needed=True, pattern=r"[A-Z_]+:\d{1,4}")})
 
 

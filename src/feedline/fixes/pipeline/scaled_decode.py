@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import Case, Edit, Grade, Proposal
 from feedline.fixes.one_map import proposals, rewritten
 from feedline.job.tfdata.pipeline import Pipeline
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True)
 # A half-size decode of a photograph was measured at about that part of the work.
 _SHARE = 0.5

@@ -14,12 +14,11 @@ from dataclasses import replace
 from feedline.causes.look import tried
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.order import let_go
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
-KIND: Kind = "pipeline"
 TAKES = Takes()
 
 

@@ -18,10 +18,9 @@ from typing import Any
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "pipeline"
 TAKES = Takes(stage=True, args={"workers": number(1, 1024)})
 
 

@@ -16,12 +16,11 @@ from feedline.causes import host_augmentation
 from feedline.causes.look import without
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import Case, Edit, Grade, Proposal
 from feedline.fixes.in_step import apply, check, install, last_map
 
-__all__ = ["KIND", "TAKES", "apply", "install", "least", "propose"]
+__all__ = ["TAKES", "apply", "install", "least", "propose"]
 
-KIND: Kind = "both"
 TAKES = Takes(stage=True)
 
 

@@ -15,12 +15,11 @@ from feedline.causes import wide_transfer
 from feedline.causes.look import without
 from feedline.fixes import conditions, in_step
 from feedline.fixes.args import Takes, flag
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.in_step import last_map
 from feedline.fixes.target import Target, Undo
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "both"
 TAKES = Takes(stage=True, args={"rounds": flag()})
 _EXACT = {
     *("Cast", "Const", "Identity", "Mul", "RealDiv", "Sub", "AddV2", "NoOp"),

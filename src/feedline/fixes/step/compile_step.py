@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from feedline.causes.look import launching, tried
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loops.loop import CannotRun
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-KIND: Kind = "step"
 TAKES = Takes()
 # Of the time to start the operations. A guess before anything was measured: a graph
 # takes microseconds for one where Python takes some twenty times as long.

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 from feedline.causes.look import launching
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 
-KIND: Kind = "step"
 TAKES = Takes()
 _FUSED = 0.6  # of the graph's time, a guess to be measured
 

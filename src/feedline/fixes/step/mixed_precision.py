@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from feedline.fixes.args import Takes, word
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 
-KIND: Kind = "step"
 TAKES = Takes(args={"policy": word("mixed_bfloat16")})
 
 

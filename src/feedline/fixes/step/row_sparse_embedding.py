@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.fixes.args import Takes, flag
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.target import Target, Undo
 
-KIND: Kind = "step"
 TAKES = Takes(args={"lazy": flag()})
 _EXACT = ("SGD", "Adagrad")
 

@@ -26,13 +26,12 @@ from typing import Any
 from feedline.causes.look import batch_callbacks, starting, tried
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
-from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.job import Job
 from feedline.job.loops.launches import guarded
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-KIND: Kind = "step"
 TAKES = Takes(args={"steps": number(1, 10_000)})
 _MOST = 64
 _LEAST = 4
