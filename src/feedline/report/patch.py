@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from feedline.errors import FeedlineError
+from feedline.fixes.places import Place, places
 from feedline.job.source.lines import is_library
 from feedline.report.patches import comments, lines
 from feedline.report.patches.document import CannotEdit, CannotRead, Document
@@ -27,7 +28,6 @@ from feedline.report.patches.edits import NEEDS_ALL, edit, locate
 from feedline.report.patches.find import count
 from feedline.report.patches.functions import as_graph
 from feedline.report.patches.names import autotune_at
-from feedline.report.patches.places import Place, places
 from feedline.report.patches.unified import unified
 
 __all__ = ["Outcome", "Patch", "Place", "diff", "make", "places", "root_of", "save"]

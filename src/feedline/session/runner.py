@@ -278,8 +278,8 @@ class Runner(Examination):
         self, pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
     ) -> tuple[dict[str, Any], ...]:
         """Where in the source the edits belong, for `--patch`."""
+        from feedline.fixes.places import places
         from feedline.job.loops.facts import step_where
-        from feedline.report.patches.places import places
 
         own = loop.kind == "loop"
         found = places(pipeline, edits, loop.where, step_where(loop), own=own)

@@ -10,9 +10,9 @@ import ast
 import textwrap
 from collections.abc import Callable, Iterator
 
+from feedline.fixes.places import Place
 from feedline.report.patches import lines
 from feedline.report.patches.document import Document, parsed
-from feedline.report.patches.places import Place
 from feedline.report.text import printable
 
 _WIDTH = 88

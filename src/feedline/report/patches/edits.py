@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from feedline.fixes.places import Place
 from feedline.report.patches import arguments, chains, models
 from feedline.report.patches.document import CannotEdit, Document
 from feedline.report.patches.find import find
 from feedline.report.patches.names import autotune, data_module, tensorflow_module
-from feedline.report.patches.places import Place
 from feedline.report.patches.predicates import may_stand_before
 from feedline.report.patches.tree import Call, Tree
 

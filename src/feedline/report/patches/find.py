@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from feedline.fixes.places import Place
 from feedline.report.patches.document import CannotEdit
-from feedline.report.patches.places import Place
 from feedline.report.patches.tree import Call, Tree
 
 _NAMES = {

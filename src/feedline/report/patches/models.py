@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from feedline.fixes.places import Place
 from feedline.report.patches import lines
 from feedline.report.patches.document import CannotEdit, Document, Splice
-from feedline.report.patches.places import Place
 from feedline.report.patches.tree import Call, Tree
 
 _IMPORT = "from feedline.rows import install as {name}"
