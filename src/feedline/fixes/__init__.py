@@ -9,6 +9,10 @@ A fix's file holds its page (the module docstring) and
     TAKES              what an edit of it may say: see `args.py`
     check(...)         raises `CannotFix` unless the fix may be applied: what `propose`
                        asks and `apply` or `install` ask again of what is at hand
+    PATCH              how it reads in the source: see `patching.py`
+    KEEPS              True where it fills a cache, so that it is tried on a full one
+    compared(edit)     how the elements are compared, where order or values may change
+    own_loop(edit)     what it asks of a loop of the script's own
     least(edit)        the best grade that such an edit can have, where that is not
                        `exact`: a plan in a file cannot claim a better one
 
@@ -39,9 +43,12 @@ from feedline.fixes.fix import (
     Edit,
     Grade,
     Kind,
+    Order,
+    OwnLoop,
     Proposal,
     grades,
 )
+from feedline.fixes.patching import Patch
 from feedline.job.tfdata.pipeline import Pipeline
 
 __all__ = [
@@ -51,10 +58,15 @@ __all__ = [
     "Edit",
     "Fix",
     "Grade",
+    "OwnLoop",
+    "Patch",
     "Proposal",
     "all",
     "apply",
+    "compared",
     "grades",
+    "keeps",
+    "own_loop",
     "proposals",
 ]
 
@@ -73,6 +85,10 @@ class Fix:
     install: Callable[[Any, Edit], Callable[[], None]] | None = None
     takes: Takes = field(default_factory=Takes)
     least: Callable[[Edit], Grade] = field(default=lambda _: "exact")
+    patch: Patch = field(default_factory=Patch)
+    compared: Callable[[Edit], Order] = field(default=lambda _: "same")
+    own_loop: Callable[[Edit], OwnLoop] = field(default=lambda _: OwnLoop())
+    keeps: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -98,6 +114,10 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
             apply=getattr(code, "apply", None),
             install=getattr(code, "install", None),
             takes=getattr(code, "TAKES", Takes()),
+            patch=getattr(code, "PATCH", Patch()),
+            compared=getattr(code, "compared", _same),
+            own_loop=getattr(code, "own_loop", _no_loop),
+            keeps=getattr(code, "KEEPS", False),
             least=_advice if code.__package__ == advice.__name__ else least,
         )
     return MappingProxyType(dict(sorted(found.items())))
@@ -117,6 +137,14 @@ def _advice(_: Edit) -> Grade:
     return "advice"
 
 
+def _same(_: Edit) -> Order:
+    return "same"
+
+
+def _no_loop(_: Edit) -> OwnLoop:
+    return OwnLoop()
+
+
 def _nothing(_: Case) -> Iterator[Proposal]:
     return iter(())
 
@@ -132,6 +160,30 @@ def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:
             log.info("%s does not fit: %s", fix.name, reason)
         except Exception:
             log.exception("the fix %s failed and is left out", fix.name)
+
+
+def compared(edits: Iterable[Edit]) -> Order:
+    """How elements are compared under all of these: by the loosest of them."""
+    asked = {all()[edit.fix].compared(edit) for edit in edits}
+    if "values may differ" in asked:
+        return "values may differ"
+    return "any" if "any" in asked else "same"
+
+
+def own_loop(edits: Iterable[Edit]) -> OwnLoop:
+    """What all of these ask of a loop of the script's own."""
+    asked = [all()[edit.fix].own_loop(edit) for edit in edits]
+    return OwnLoop(
+        any(each.as_graph for each in asked),
+        any(each.fused for each in asked),
+        max((each.steps for each in asked), default=1),
+    )
+
+
+def keeps(edit: Edit) -> bool:
+    """Does it fill a cache?"""
+    fix = all().get(edit.fix)
+    return fix is not None and fix.keeps
 
 
 def apply(pipeline: Pipeline, edits: Iterable[Edit]) -> Pipeline:

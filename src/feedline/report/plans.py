@@ -13,7 +13,7 @@ from typing import Any
 
 from feedline.errors import FeedlineError, ReportError
 from feedline.fixes import saved
-from feedline.fixes.places import Place
+from feedline.fixes.place import Place
 from feedline.fixes.saved import PlanError, SavedPlan
 from feedline.report.json import from_json
 

@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from feedline import fixes
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
@@ -46,7 +47,6 @@ from feedline.session.messages import Order, Outcome
 
 log = logging.getLogger(__name__)
 
-_OWN_STEP = ("compile-step", "steps-per-execution")
 _LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
 
 
@@ -80,7 +80,10 @@ class Runner(Examination):
         """The script is run as it was written, but for the loop that a proved plan
         names."""
         plan = self.given
-        if plan is None or not any(e.fix in _OWN_STEP for e in plan.edits):
+        if plan is None:
+            return False
+        asked = fixes.own_loop(plan.edits)
+        if not asked.as_graph and asked.steps == 1:
             return False
         file, _, line = plan.where.rpartition(":")
         if file != os.path.basename(self.order.target[0]) or not line.isdigit():
@@ -286,7 +289,7 @@ class Runner(Examination):
         return tuple(each.to_dict() for each in found)
 
     def _told(self, loop: Any, job: Any, measured: Measurement, cured: Any) -> Any:
-        from feedline import __version__, causes, fixes
+        from feedline import __version__, causes
         from feedline.report.build import make
         from feedline.report.json import to_json
 
@@ -333,7 +336,7 @@ class Runner(Examination):
             replace(plan, made_for=without_step(plan.made_for)), bound(pipeline)
         ):
             return dataset
-        if any(edit.fix == "steps-per-execution" for edit in plan.edits):
+        if fixes.own_loop(plan.edits).steps > 1:
             steps_per_execution.check_own(pipeline)
         return self.applied.tuned(dataset, plan.edits)
 
@@ -350,29 +353,31 @@ class Runner(Examination):
             step = Binding((step_of(loop),)) if plan.of_step else Binding()
             if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
                 return
-        wanted = {edit.fix: edit for edit in plan.edits}
-        if "compile-step" in wanted:
+        asked = fixes.own_loop(plan.edits)
+        if asked.as_graph:
             own = loop.own_step()
             own.tell = self._step_lost
-            own.fused = "jit-compile" in wanted
+            own.fused = asked.fused
             own.on = True
-        if "steps-per-execution" in wanted:
-            number = int(wanted["steps-per-execution"].args["steps"])
-            loop.together = loop.steps_together(number)
+        if asked.steps > 1:
+            loop.together = loop.steps_together(asked.steps)
             loop.together.tell = self._together_lost
 
     def _step_lost(self, why: str) -> None:
         """The graph of the step is no longer the same: as an edit of the source it
         would be wrong."""
         self.say(f"the step runs from Python again: {why}")
-        if self.given is not None:
-            for fix in ("compile-step", "jit-compile"):
-                self.given = self.given.without_place(fix)
+        self._unsaid(lambda asked: asked.as_graph or asked.fused)
 
     def _together_lost(self, why: str) -> None:
         self.say(f"the steps go one by one again: {why}")
-        if self.given is not None:
-            self.given = self.given.without_place("steps-per-execution")
+        self._unsaid(lambda asked: asked.steps > 1)
+
+    def _unsaid(self, lost: Callable[[fixes.OwnLoop], bool]) -> None:
+        """What is no longer applied is not written into the source either."""
+        for edit in self.given.edits if self.given is not None else ():
+            if self.given is not None and lost(fixes.own_loop((edit,))):
+                self.given = self.given.without_place(edit.fix)
 
     def on_warm(self, loop: Any) -> None:
         """A loop that was not cured at its start: it goes on as it is."""

@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from feedline.causes import small_batch
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import Case, Edit, Proposal
+from feedline.fixes.patching import Patch
+from feedline.fixes.place import Place
 
 TAKES = Takes(args={"batch_size": number(1)})
 
@@ -43,3 +45,10 @@ def propose(case: Case) -> Iterator[Proposal]:
             step_ms=curve[best] * own / best,
             note=f"Batch size and step, measured: {', '.join(told)}",
         )
+
+
+def _comment(place: Place, _: str) -> str:
+    return f"a batch of {place.edit.args.get('batch_size')}, if the training stands it"
+
+
+PATCH = Patch(_comment)

@@ -27,11 +27,14 @@ from feedline.causes.recomputed_every_epoch import best_place
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal, find
 from feedline.fixes.keeping import check, evidence, kept, why_not
+from feedline.fixes.patching import BY_HAND, CannotEdit, Patch, Source, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.constant import unordered
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import Estimate, Measurement
 from feedline.measure.predict import predict_step
 
+KEEPS = True
 TAKES = Takes(stage=True, args={"on_disk": flag()})
 
 
@@ -118,3 +121,21 @@ def _stored(pipeline: Pipeline, stage: Stage, edit: Edit) -> Stage:
     source = rebuild(replace(pipeline, root=stage))
     found = Store().remember(key, source, watched)
     return replace(read(found).root, where=stage.where, number=stage.number)
+
+
+def _comment(place: Place, _: str) -> str:
+    if place.edit.args.get("on_disk"):
+        return (
+            f"keep what {label(place)} gives on a local disk: .cache(FILE) right "
+            "after it; remove FILE when the data or the code before it change"
+        )
+    return f".cache() right after {label(place)}"
+
+
+def _edit(source: Source, place: Place) -> None:
+    if place.edit.args.get("on_disk"):
+        raise CannotEdit(BY_HAND)
+    source.append("cache")
+
+
+PATCH = Patch(_comment, _edit)

@@ -17,14 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from feedline.causes.look import passes, steps_per_pass, upstream, without
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
+from feedline.fixes.patching import CannotEdit, Patch, Source, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.constant import why_not_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
+KEEPS = True
 TAKES = Takes(stage=True, args={"maps": number(1, 10_000)})
 
 
@@ -112,3 +116,19 @@ def _same_for_the_same(stage: Stage) -> bool:
         and stage.args.get("deterministic") is not False
         and not why_not_same(replace(stage, inputs=()))
     )
+
+
+def _comment(place: Place, _: str) -> str:
+    count = place.edit.args.get("maps", 1)
+    maps = "map" if count == 1 else f"{count} maps"
+    return f"put .cache() and then .{label(place)} after the {maps} that follows it"
+
+
+def _edit(source: Source, place: Place) -> None:
+    count = int(place.edit.args["maps"])
+    if len(list(islice(source.passed_by(("map",)), count))) < count:
+        raise CannotEdit("the maps that follow it are not in the same chain")
+    source.append_before("cache")
+
+
+PATCH = Patch(_comment, _edit)

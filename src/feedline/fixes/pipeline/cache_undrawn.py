@@ -20,9 +20,12 @@ from feedline.causes.look import passes, steps_per_pass, upstream
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
+from feedline.fixes.patching import Patch, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
+KEEPS = True
 TAKES = Takes(stage=True, args={"most": number(0)})
 # What of the map is drawn and follows the draws is not known before it is tried.
 _LEFT = 0.2
@@ -126,3 +129,14 @@ def _order(pipeline: Pipeline, stage: Stage) -> Stage | None:
 def _without_order(before: Stage) -> tuple[Stage, ...]:
     """What stands before a shuffle, or the stage itself where it is none."""
     return before.inputs if _shuffles(before) else (before,)
+
+
+def _comment(place: Place, _: str) -> str:
+    return (
+        f"take {label(place)} apart: what it does before its first random draw in a "
+        "map of its own, then .cache(), then the shuffle if one stands before, then "
+        "the rest"
+    )
+
+
+PATCH = Patch(_comment)

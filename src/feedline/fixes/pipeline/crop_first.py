@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Proposal
 from feedline.fixes.one_map import proposals, rewritten
+from feedline.fixes.patching import Patch, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline
 
 TAKES = Takes(stage=True)
@@ -33,3 +35,13 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 def _fits(ops: set[str]) -> bool:
     return "Slice" in ops and bool(ops & _DEAR)
+
+
+def _comment(place: Place, _: str) -> str:
+    return (
+        f"in {label(place)}, what is done to each pixel by itself (hue, saturation) "
+        "after the crop"
+    )
+
+
+PATCH = Patch(_comment)

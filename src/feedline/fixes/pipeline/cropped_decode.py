@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Proposal
 from feedline.fixes.one_map import proposals, rewritten
+from feedline.fixes.patching import Patch, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline
 
 TAKES = Takes(stage=True)
@@ -37,3 +39,12 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 def _fits(ops: set[str]) -> bool:
     return "DecodeJpeg" in ops and bool(ops & {"Slice", "StridedSlice"})
+
+
+def _comment(place: Place, _: str) -> str:
+    return (
+        f"in {label(place)}, tf.image.decode_and_crop_jpeg for the part that is cut out"
+    )
+
+
+PATCH = Patch(_comment)

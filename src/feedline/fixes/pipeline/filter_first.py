@@ -13,6 +13,8 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import Patch, Source, label, move_before
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -57,3 +59,20 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.fixes.means.rewrite.passes import filter_first
 
     return filter_first(pipeline, check(pipeline, edit))
+
+
+def _comment(place: Place, _: str) -> str:
+    return (
+        f"put .{label(place)} before the map that feeds it; it must look only at what "
+        "that map hands on unchanged"
+    )
+
+
+def _edit(source: Source, _: Place) -> None:
+    def may_pass(before: str) -> bool:
+        return before == "map" and source.may_stand_before()
+
+    move_before(source, may_pass, most=1)
+
+
+PATCH = Patch(_comment, _edit, whole_file=True)

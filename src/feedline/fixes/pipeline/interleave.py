@@ -21,8 +21,17 @@ from dataclasses import replace
 from feedline.causes.look import reads_records
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, word
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal, find
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Order, Proposal, find
 from feedline.fixes.order import let_go
+from feedline.fixes.patching import (
+    BY_HAND,
+    CannotEdit,
+    Patch,
+    Source,
+    give_threads,
+    label,
+)
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -139,3 +148,32 @@ def _reader_ahead(stage: Stage) -> Stage:
         where=stage.where,
         number=stage.number,
     )
+
+
+def compared(edit: Edit) -> Order:
+    return "any" if edit.args.get("way") == "mixed" else "same"
+
+
+def _comment(place: Place, tune: str) -> str:
+    way = place.edit.args.get("way")
+    if way == "turns":
+        return give_threads(place, tune)
+    if way == "mixed":
+        return f"give {label(place)} num_parallel_reads={tune}"
+    return (
+        "read the next files ahead, in the same order: on the dataset of file names "
+        ".apply(tf.data.experimental.parallel_interleave(READ, cycle_length=1, "
+        "prefetch_input_elements=2, buffer_output_elements=64)), where READ makes the "
+        "dataset of one file"
+    )
+
+
+def _edit(source: Source, place: Place) -> None:
+    names = {"turns": "num_parallel_calls", "mixed": "num_parallel_reads"}
+    name = names.get(str(place.edit.args.get("way")))
+    if name is None or not source.takes(name):
+        raise CannotEdit(BY_HAND)
+    source.set_argument(name, source.autotune())
+
+
+PATCH = Patch(_comment, _edit)

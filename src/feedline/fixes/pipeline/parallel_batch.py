@@ -12,6 +12,7 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Proposal
+from feedline.fixes.patching import Patch, give_threads, run_parallel
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -48,3 +49,6 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = check(pipeline, edit)
     args = {**stage.args, "num_parallel_calls": AUTOTUNE}
     return pipeline.swap(stage, replace(stage, args=args))
+
+
+PATCH = Patch(give_threads, run_parallel)

@@ -21,6 +21,16 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import (
+    BY_HAND,
+    CannotEdit,
+    Patch,
+    Source,
+    give_threads,
+    label,
+    run_parallel,
+)
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True, args={"split": flag()})
@@ -78,3 +88,22 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 def _needs_split(stage: Stage) -> bool:
     """Must the draws be split off, because they belong to the elements in order?"""
     return stage.random and any(f.seeded for f in stage.functions)
+
+
+def _comment(place: Place, tune: str) -> str:
+    if place.edit.args.get("split"):
+        return (
+            f"{label(place)} draws random numbers under a seed. To run it on several "
+            "cores and keep the draws, make them in a map of their own, then do the "
+            f"rest in a second map with num_parallel_calls={tune}"
+        )
+    return give_threads(place, tune)
+
+
+def _edit(source: Source, place: Place) -> None:
+    if place.edit.args.get("split"):
+        raise CannotEdit(BY_HAND)
+    run_parallel(source, place)
+
+
+PATCH = Patch(_comment, _edit)

@@ -15,6 +15,8 @@ from feedline.causes.look import PREFETCH
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import Patch, Source
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes()
@@ -53,3 +55,16 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
         where=root.where,
     )
     return replace(pipeline, root=ahead)
+
+
+def _comment(_: Place, tune: str) -> str:
+    return f"end the dataset with .prefetch({tune})"
+
+
+def _edit(source: Source, _: Place) -> None:
+    source.to_end()
+    if source.name != "prefetch":
+        source.append("prefetch", source.autotune())
+
+
+PATCH = Patch(_comment, _edit, at_end=True)

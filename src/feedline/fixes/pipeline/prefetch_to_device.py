@@ -9,12 +9,15 @@ Not run on a GPU so far: with logical CPU devices the copy is none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Arg, Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import CannotEdit, Patch, Source
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(args={"device": Arg(str, needed=True, pattern=r"[A-Z_]+:\d{1,4}")})
@@ -68,3 +71,23 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
         where=root.where,
     )
     return replace(pipeline, root=ahead)
+
+
+def _comment(place: Place, _: str) -> str:
+    device = place.edit.args.get("device", "GPU:0")
+    copy = f'.apply(tf.data.experimental.copy_to_device("/{device}"))'
+    return f"end the dataset with {copy}.prefetch(2)"
+
+
+def _edit(source: Source, place: Place) -> None:
+    source.to_end()
+    module = source.data_module()
+    if module is None:
+        raise CannotEdit("this file has no name for tf.data")
+    device = json.dumps(f"/{place.edit.args['device']}")
+    source.append("apply", f"{module}.experimental.copy_to_device({device})")
+    if source.to_next():
+        source.append("prefetch", "2")
+
+
+PATCH = Patch(_comment, _edit, at_end=True)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import Case, Edit, Grade, Proposal
+from feedline.fixes.fix import Case, Edit, Grade, Order, Proposal
 from feedline.fixes.one_map import proposals, rewritten
+from feedline.fixes.patching import Patch, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline
 
 TAKES = Takes(stage=True)
@@ -35,3 +37,17 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 def _fits(ops: set[str]) -> bool:
     return "DecodeJpeg" in ops and any(op.startswith("Resize") for op in ops)
+
+
+def compared(_: Edit) -> Order:
+    return "values may differ"
+
+
+def _comment(place: Place, _: str) -> str:
+    return (
+        f"in {label(place)}, tf.io.decode_jpeg(..., ratio=2), 4 or 8 where the resize "
+        "makes the picture smaller still"
+    )
+
+
+PATCH = Patch(_comment)

@@ -15,6 +15,8 @@ from dataclasses import replace
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import Patch, Source, label, move_before
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -58,3 +60,34 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.fixes.means.rewrite.passes import shuffle_first
 
     return shuffle_first(pipeline, check(pipeline, edit))
+
+
+def _comment(place: Place, _: str) -> str:
+    return f"put .{label(place)} before the map that feeds it"
+
+
+def _edit(source: Source, place: Place) -> None:
+    move_before(source, lambda before: before in ("map", *_PASSES), place.over)
+
+
+def _over(shuffle: Stage) -> int:
+    """The stages that a shuffle moves before: as `rewrite.passes.shuffle_first`."""
+    count = last_map = 0
+    stage = shuffle
+    while len(stage.inputs) == 1:
+        stage = stage.inputs[0]
+        if stage.op == "map":
+            clean = stage.functions and not any(
+                f.python or f.random or f.stateful for f in stage.functions
+            )
+            if not clean or stage.args.get("deterministic") is False:
+                break
+            last_map = count + 1
+        elif stage.op not in _PASSES:
+            break
+        count += 1
+    return max(1, last_map)
+
+
+_PASSES = ("prefetch", "with_options", "assert_cardinality")
+PATCH = Patch(_comment, _edit, over=_over)

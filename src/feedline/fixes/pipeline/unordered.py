@@ -8,14 +8,16 @@ later stage would make other elements in another order (a seeded draw, `take`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from feedline.causes.look import tried
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Order, Proposal
 from feedline.fixes.order import let_go
+from feedline.fixes.patching import BY_HAND, CannotEdit, Patch, Source, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -82,3 +84,45 @@ def _faster(cost: StageCost, numbers: set[int], share: float) -> StageCost:
     if cost.index not in numbers:
         return cost
     return replace(cost, ms_per_batch=cost.ms_per_batch * share)
+
+
+def compared(_: Edit) -> Order:
+    return "any"
+
+
+def _comment(place: Place, _: str) -> str:
+    return (
+        f"{label(place)} may hand on first what is ready first: deterministic=False, "
+        "or options.deterministic = False and .with_options(options)"
+    )
+
+
+def _edit(source: Source, _: Place) -> None:
+    if not source.takes("deterministic"):
+        raise CannotEdit(BY_HAND)
+    if source.argument("num_parallel_calls") is None:
+        raise CannotEdit("it does not run in parallel by an argument of its own")
+    source.set_argument("deterministic", "False")
+
+
+def _stages(pipeline: Pipeline, edits: Sequence[Edit]) -> list[Stage]:
+    """Those that run in parallel and keep the order, once the other edits are made."""
+    made = {
+        edit.stage
+        for edit in edits
+        if edit.fix in _MAKE_PARALLEL and not edit.args.get("split")
+    }
+    return [
+        stage
+        for stage in pipeline.stages()
+        if stage.args.get("deterministic") is not False
+        and (
+            stage.number in made
+            or any(stage.args.get(n) not in conditions.SERIAL for n in _PARALLEL)
+        )
+    ]
+
+
+_MAKE_PARALLEL = ("parallel-map", "parallel-batch", "interleave")
+_PARALLEL = ("num_parallel_calls", "num_parallel_reads")
+PATCH = Patch(_comment, _edit, stages=_stages)

@@ -7,12 +7,22 @@ where the batches come out bit for bit the same on the job's own elements: exact
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import (
+    BY_HAND,
+    CannotEdit,
+    Patch,
+    Source,
+    label,
+    run_parallel,
+)
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -68,3 +78,37 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     from feedline.fixes.means.rewrite.vectorize import vectorize_pipeline
 
     return vectorize_pipeline(pipeline, check(pipeline, edit))
+
+
+_LOOKS_AT_NONE = ("prefetch", "shuffle", "repeat", "take")
+_WHOLE = (
+    "lambda *elements: {tf}.vectorized_map(lambda element: {f}(*element), elements)"
+)
+
+
+def _comment(place: Place, tune: str) -> str:
+    function = label(place).removeprefix(f"{place.op}(").removesuffix(")")
+    return (
+        f"run {label(place)} once per batch: put .batch(...) before "
+        f".map({function}, num_parallel_calls={tune}), once {function} works on a "
+        "whole batch"
+    )
+
+
+def _edit(source: Source, place: Place) -> None:
+    """TensorFlow's own vectoriser is right for any function of one element."""
+    tensorflow, function = source.tensorflow_module(), source.argument("map_func")
+    if tensorflow is None or function is None:
+        raise CannotEdit(BY_HAND)
+    if re.search(r"\belements?\b", function) or "\n" in function:
+        raise CannotEdit(BY_HAND)
+    if not function.isidentifier():
+        function = f"({function})"
+    source.set_argument("map_func", _WHOLE.format(tf=tensorflow, f=function))
+    passed = source.passed_by((*_LOOKS_AT_NONE, "batch"))
+    if not any(name == "batch" for name in passed):  # stops at the first
+        raise CannotEdit("no batch follows it in the same chain")
+    run_parallel(source, place)
+
+
+PATCH = Patch(_comment, _edit)

@@ -19,6 +19,8 @@ from typing import Any
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.patching import Patch, label
+from feedline.fixes.place import Place
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True, args={"workers": number(1, 1024)})
@@ -108,3 +110,14 @@ def _moved(stage: Stage, workers: int) -> Any:
 
 
 _MOVED: dict[int, tuple[Any, Any]] = {}
+
+
+def _comment(place: Place, _: str) -> str:
+    number = place.edit.args.get("workers", "several")
+    return (
+        f"{label(place)} runs Python, one thread at a time; `feedline run` gives it "
+        f"{number} worker processes. By hand: the same in TensorFlow operations"
+    )
+
+
+PATCH = Patch(_comment)

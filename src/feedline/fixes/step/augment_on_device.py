@@ -14,12 +14,13 @@ from collections.abc import Iterator
 
 from feedline.causes import host_augmentation
 from feedline.causes.look import without
-from feedline.fixes import conditions
+from feedline.fixes import conditions, in_step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Proposal
 from feedline.fixes.in_step import apply, check, install, last_map
+from feedline.fixes.patching import Patch
 
-__all__ = ["TAKES", "apply", "install", "least", "propose"]
+__all__ = ["PATCH", "TAKES", "apply", "install", "least", "propose"]
 
 TAKES = Takes(stage=True)
 
@@ -47,3 +48,6 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def least(edit: Edit) -> Grade:  # noqa: ARG001
     return "numeric"
+
+
+PATCH = Patch(in_step.comment)

@@ -17,6 +17,7 @@ from feedline.fixes import conditions, in_step
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.in_step import last_map
+from feedline.fixes.patching import Patch
 from feedline.fixes.target import Target, Undo
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
@@ -79,3 +80,6 @@ def _only_casts(stage: Stage) -> bool:
 
 def _is_in(case: Case) -> bool:
     return any(edit.fix.endswith("-on-device") for edit in case.edits)
+
+
+PATCH = Patch(in_step.comment)

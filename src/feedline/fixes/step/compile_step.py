@@ -15,13 +15,16 @@ draws nothing outside of Keras' layers. Once the script changes what it uses (a 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from feedline.causes.look import launching, tried
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal
+from feedline.fixes.patching import CannotEdit, Patch, Source
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loops.loop import CannotRun
 
@@ -106,3 +109,29 @@ def _while_the_same(
         return eager(iterator)
 
     return step
+
+
+def own_loop(_: Edit) -> OwnLoop:
+    return OwnLoop(as_graph=True)
+
+
+def _comment(place: Place, _: str) -> str:
+    if place.op != "def":
+        return "run_eagerly=False in the model's compile(...)"
+    options = "(jit_compile=True)" if place.edit.args.get("fused") else ""
+    return f"the step as a function of its own, with @tf.function{options} above it"
+
+
+def _edit(source: Source, _: Place) -> None:
+    if source.argument("run_eagerly") is not None:
+        source.set_argument("run_eagerly", "False")
+    elif not source.set_attribute("run_eagerly", "False"):
+        raise CannotEdit("run_eagerly is not set in this file")
+
+
+def _of_function(edit: Edit, edits: Sequence[Edit]) -> Edit:
+    fused = any(each.fix == "jit-compile" for each in edits)
+    return replace(edit, args={"fused": True}) if fused else edit
+
+
+PATCH = Patch(_comment, _edit, of_function=_of_function)

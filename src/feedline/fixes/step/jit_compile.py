@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 from feedline.causes.look import launching
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, Grade, OwnLoop, Proposal
+from feedline.fixes.patching import Patch, Source
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo, all_of
 
 TAKES = Takes()
@@ -65,3 +67,18 @@ def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
     check(target)
     target.for_training(jit_compile=True)
     return all_of([])
+
+
+def own_loop(_: Edit) -> OwnLoop:
+    return OwnLoop(fused=True)
+
+
+def _comment(_place: Place, _tune: str) -> str:
+    return "jit_compile=True in the model's compile(...)"
+
+
+def _edit(source: Source, _: Place) -> None:
+    source.set_compile("jit_compile", "True")
+
+
+PATCH = Patch(_comment, _edit, said_with="compile-step")

@@ -12,6 +12,8 @@ from typing import Any
 
 from feedline.fixes.args import Takes, word
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
+from feedline.fixes.patching import Patch
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo, all_of
 
 TAKES = Takes(args={"policy": word("mixed_bfloat16")})
@@ -56,3 +58,13 @@ def check(target: Target) -> list[Any]:
     if not found:
         raise CannotFix("no layer of the model computes in float32")
     return found
+
+
+def _comment(place: Place, _: str) -> str:
+    policy = place.edit.args.get("policy", "mixed_bfloat16")
+    return (
+        f'keras.mixed_precision.set_global_policy("{policy}") before the model is made'
+    )
+
+
+PATCH = Patch(_comment)

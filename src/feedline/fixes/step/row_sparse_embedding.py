@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
+from feedline.fixes.patching import Patch, Source
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo
 
 TAKES = Takes(args={"lazy": flag()})
@@ -52,3 +54,20 @@ def install(target: Target, edit: Edit) -> Undo:
         installed.remove()
 
     return undo
+
+
+def _comment(place: Place, _: str) -> str:
+    lazy = bool(place.edit.args.get("lazy"))
+    return (
+        "from feedline.rows import install, and after the model's compile(...): "
+        f"install(model, lazy={lazy})"
+    )
+
+
+def _edit(source: Source, place: Place) -> None:
+    names = ("row_sparse", "feedline_row_sparse")
+    lazy = bool(place.edit.args.get("lazy"))
+    source.call_after("feedline.rows", "install", names, f"lazy={lazy}")
+
+
+PATCH = Patch(_comment, _edit)

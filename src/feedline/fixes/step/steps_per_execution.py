@@ -19,6 +19,7 @@ hold.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -26,7 +27,9 @@ from typing import Any
 from feedline.causes.look import batch_callbacks, starting, tried
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
-from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal
+from feedline.fixes.patching import CannotEdit, Patch, Source
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.job import Job
 from feedline.job.loops.launches import guarded
@@ -192,3 +195,36 @@ def _most(case: Case, share: float) -> int:
     """Of the step as it now stands, which an edit may have made shorter."""
     now = case.measured.step.ceiling.value if case.step_ms is None else case.step_ms
     return max(_LEAST, min(_MOST, int(_LONGEST_MS / max(share * now, 1e-3))))
+
+
+def own_loop(edit: Edit) -> OwnLoop:
+    return OwnLoop(steps=int(edit.args["steps"]))
+
+
+def _comment(place: Place, _: str) -> str:
+    number = place.edit.args.get("steps")
+    if place.op == "for":
+        return (
+            f"{number} steps per launch: this loop in a function with @tf.function, "
+            "which is given the dataset"
+        )
+    return (
+        f"{number} steps per launch: steps_per_execution={number} in the model's "
+        "compile(...). Any number of steps given to fit, evaluate or predict must be a "
+        "multiple of it"
+    )
+
+
+_COUNTED = re.compile(rb"\bvalidation_steps\s*=|\.(evaluate|predict)\([^)]*\bsteps\s*=")
+
+
+def _edit(source: Source, place: Place) -> None:
+    """In `compile` it holds for all that the model does, and Keras goes past a number
+    of steps that it does not divide."""
+    fits = len(re.findall(rb"\.fit\(", source.text))
+    if _COUNTED.search(source.text) or (b"steps_per_epoch" in source.text and fits > 1):
+        raise CannotEdit("steps are counted elsewhere, and must be a multiple of it")
+    source.set_compile("steps_per_execution", str(int(place.edit.args["steps"])))
+
+
+PATCH = Patch(_comment, _edit)
