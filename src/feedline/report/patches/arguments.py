@@ -13,6 +13,7 @@ from feedline.report.patches.tree import Call, Tree
 PARAMETERS = {
     "map": ("map_func", "num_parallel_calls", "deterministic"),
     "batch": ("batch_size", "drop_remainder", "num_parallel_calls", "deterministic"),
+    "prefetch": ("buffer_size", "name"),
     "interleave": (
         "map_func",
         "cycle_length",
