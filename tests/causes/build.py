@@ -12,6 +12,7 @@ from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec, 
 from feedline.measure.measurement import (
     Estimate,
     Machine,
+    MatmulCost,
     Measurement,
     StageCost,
     StepTimes,
@@ -154,3 +155,27 @@ def case(
             **measured,
         ),
     )
+
+
+IMAGE32 = (TensorSpec("float32", (64, 64, 3)), TensorSpec("int64", ()))
+
+
+def augment(**how):
+    return part("map", 60.0, name="augment", random=True, **how)
+
+
+def decode(**how):
+    return part("map", 60.0, name="decode", threads=2, width=12_000.0, **how)
+
+
+INPUT = (SLICES, BATCH, AHEAD)
+
+
+TENSOR_CORES = replace(ACCELERATED, tensor_cores=True)
+
+
+def step_bound(**how):
+    return case(*INPUT, **{"observed": 10.1, "ceiling": 10.0, **how})
+
+
+ODD = MatmulCost("dense", (128, 100, 50_257), 4.0, padded=2.5, half=4.0)
