@@ -40,3 +40,20 @@ def test_host_saturated_never_hides_the_cause_that_would_remove_the_need(cpu, ob
         assert python.names()[0] == "python-in-pipeline"
     again = case(SLICES, decode(), BATCH, AHEAD, observed=observed, epochs=9)
     assert again.names()[0] == "recomputed-every-epoch"
+
+
+def test_host_saturated_names_what_would_make_less_work():
+    def named(*parts):
+        slow = case(*parts, BATCH, AHEAD, observed=31.0, machine=ACCELERATED)
+        return slow.find("host-saturated").fixes
+
+    assert named(SLICES, part("map", 60.0, name="f", threads=2)) == ("workers",)
+    ops = ("DecodeJpeg", "ResizeBilinear", "Slice", "AdjustHue")
+    photos = part("map", 60.0, name="f", threads=2, ops=ops)
+    assert named(SLICES, photos, part("filter", 0.1, name="keep")) == (
+        "scaled-decode",
+        "cropped-decode",
+        "crop-first",
+        "filter-first",
+        "workers",
+    )

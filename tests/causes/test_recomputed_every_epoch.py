@@ -82,3 +82,16 @@ def test_recomputed_too_large_for_memory_goes_to_disk_or_to_an_earlier_point():
     inflate = part("map", 10.0, name="inflate", width=1e6)
     both = case(SLICES, parse, inflate, batch, AHEAD, epochs=10, machine=tight)
     assert str(both.find("recomputed-every-epoch").where) == "train.py:2"
+
+
+def test_recomputed_names_the_caches_that_have_a_place():
+    plain = case(SLICES, decode(), BATCH, AHEAD, epochs=10)
+    assert plain.find("recomputed-every-epoch").fixes == ("cache",)
+    shuffle = part("shuffle", buffer_size=9)
+    late = part("map", 20.0, name="augment", random=True)
+    more = case(SLICES, decode(), shuffle, late, BATCH, AHEAD, epochs=10)
+    assert more.find("recomputed-every-epoch").fixes == (
+        "cache",
+        "cache-before-shuffle",
+        "cache-undrawn",
+    )

@@ -55,3 +55,12 @@ def test_serial_map_is_not_blamed_for_a_missing_prefetch():
     )
     assert turns.names()[0] == "no-prefetch"
     assert "serial-map" not in turns.names()
+
+
+def test_serial_map_names_parallel_batch_where_batching_takes_time_too():
+    heavy = part("batch", 20.0, elements=1.0, batch_size=32)
+    slow = case(SLICES, augment(), heavy, AHEAD).find("serial-map")
+    assert slow.fixes == ("parallel-map", "parallel-batch")
+    spread = part("batch", 20.0, elements=1.0, batch_size=32, threads=2)
+    quick = case(SLICES, augment(), spread, AHEAD).find("serial-map")
+    assert quick.fixes == ("parallel-map",)

@@ -50,6 +50,14 @@ def test_what_is_also_something_else_is_a_fix():
     assert set(fixes.all()) >= ALSO_SOMETHING_ELSE
 
 
+def test_every_fix_that_is_applied_or_proposed_has_a_test_file_of_its_own():
+    for path in (ROOT / "fixes").glob("*/*.py"):
+        text = path.read_text("utf-8")
+        if path.parent.name in ("pipeline", "step", "advice") and "def propose" in text:
+            here = Path(__file__).parent / path.parent.name / f"test_{path.name}"
+            assert here.exists(), path.name
+
+
 # ------------------------------------------------------- the example in CONTRIBUTING
 
 
