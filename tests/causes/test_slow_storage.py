@@ -22,6 +22,6 @@ def test_slow_storage():
     )
     slow = case(source, BATCH, AHEAD, observed=30.0, files=slow_disk)
     assert slow.names()[0] == "slow-storage"
-    assert "1.0 MB, which take 50.0 ms at the 20 MB/s" in slow.findings()[0].evidence
+    assert "1.0 MB, which takes 50.0 ms at the 20 MB/s" in slow.findings()[0].evidence
     quick = case(source, BATCH, AHEAD, files=replace(slow_disk, mb_per_s=900.0))
     assert "slow-storage" not in quick.names()

@@ -2,7 +2,7 @@
 
 ## What it is
 
-A `tf.function` that is built anew during training, because it is called with a
+A `tf.function` that is built again during training, because it is called with a
 shape, a Python number or an object that it has not seen before.
 
 ## Why it is slow

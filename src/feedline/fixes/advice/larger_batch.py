@@ -1,6 +1,6 @@
-"""A larger batch, if the training stands it
+"""Use a larger batch, if training still works
 
-Fewer and larger steps are another training: the learning rate must be found anew,
+Fewer and larger steps are another training: the learning rate must be tuned again,
 and the result may be better or worse. Therefore advice, with the measured curve,
 and never applied.
 
@@ -48,7 +48,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 
 def _comment(place: Place, _: str) -> str:
-    return f"a batch of {place.edit.args.get('batch_size')}, if the training stands it"
+    return f"a batch of {place.edit.args.get('batch_size')}, if training still works"
 
 
 PATCH = Patch(_comment)

@@ -1,4 +1,4 @@
-"""What is the same in every epoch is computed once
+"""Compute once what is the same in every epoch
 
 A cache as near the end as it may stand: after everything that gives the same
 result each time, before the first shuffle or random draw. In memory where the
@@ -10,11 +10,11 @@ Files that the kept part reads are looked at again when an epoch begins (size, t
 inode, and a sample of the content), and so are the values that Python in it reads. Once
 one of them has changed, the data is read without the cache.
 
-Not after anything that prints, writes, counts, draws or reads a variable; not after the
-user's Python, unless its code shows that it keeps no state; not after more than 10,000
-files, and not where a pass over the data is broken off: such a cache would never be
-full. Where the pipeline may give its elements in any order (`deterministic=False`), the
-cache would keep one order for all epochs: that is graded reordered.
+Not used after anything that prints, writes, counts, draws or reads a variable; nor
+after your Python, unless its code shows that it keeps no state; nor after more than
+10,000 files; nor where an epoch stops before the end of the data: such a cache would
+never fill. If the pipeline may give its elements in any order (`deterministic=False`),
+the cache keeps one order for all epochs: that is graded reordered.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What follows a shuffle is computed once
+"""Compute once what follows a shuffle
 
-File names are shuffled, then the files are read and decoded, in every epoch anew:
+File names are shuffled, then the files are read and decoded, again in every epoch:
 `list_files`, or Keras' `image_dataset_from_directory`. A cache after the decoding
 would freeze the order. But a shuffle draws positions, whatever stands at them: the
 maps that follow it can go before it, with a cache between them, and the very same

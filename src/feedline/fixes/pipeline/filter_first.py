@@ -1,6 +1,6 @@
 """What is thrown away is thrown away before the expensive work
 
-A filter that looks only at components which the map before it hands on untouched
+A filter that looks only at components which the map before it passes on unchanged
 gives the same answer before that map. The elements that remain, and their order,
 are the same: exact.
 """
@@ -64,7 +64,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 def _comment(place: Place, _: str) -> str:
     return (
         f"put .{label(place)} before the map that feeds it; it must look only at what "
-        "that map hands on unchanged"
+        "that map passes on unchanged"
     )
 
 

@@ -1,7 +1,7 @@
-"""Batches are put together on several cores
+"""Assemble batches on several cores
 
-`batch(..., num_parallel_calls=tf.data.AUTOTUNE)`: copying the elements of one
-batch goes on beside the next. The same batches in the same order: exact.
+`batch(..., num_parallel_calls=tf.data.AUTOTUNE)`: the elements of several
+batches are copied at the same time. The same batches in the same order: exact.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A slow element no longer holds up those behind it
 
-`deterministic = False`: parallel stages hand on what is ready first. The order
+`deterministic = False`: parallel stages deliver what is ready first. The order
 inside an epoch changes and differs from run to run: reordered. Left alone where a
 later stage would make other elements in another order (a seeded draw, `take`,
 `enumerate`, `padded_batch`, a remainder that is dropped).
@@ -92,7 +92,7 @@ def compared(_: Edit) -> Order:
 
 def _comment(place: Place, _: str) -> str:
     return (
-        f"{label(place)} may hand on first what is ready first: deterministic=False, "
+        f"{label(place)} may deliver what is ready first: deterministic=False, "
         "or options.deterministic = False and .with_options(options)"
     )
 

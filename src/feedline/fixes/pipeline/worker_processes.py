@@ -6,8 +6,8 @@ processes have an interpreter each. The elements keep their order: exact. That t
 function gives the same result for the same element cannot be seen from outside;
 where its code shows that it keeps a state, the fix is refused.
 
-A worker process multiplies matrices with one thread. Where the system cannot fork a
-process beside running threads (before glibc 2.34 or musl 1.2.2) there are none.
+A worker process multiplies matrices with one thread. Systems that cannot fork while
+threads run (before glibc 2.34 or musl 1.2.2) get no workers.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _comment(place: Place, _: str) -> str:
     number = place.edit.args.get("workers", "several")
     return (
         f"{label(place)} runs Python, one thread at a time; `feedline run` gives it "
-        f"{number} worker processes. By hand: the same in TensorFlow operations"
+        f"{number} worker processes. Or write the same with TensorFlow operations"
     )
 
 

@@ -1,9 +1,9 @@
 """The device augments the pictures
 
 Random flips, crops and colours move from the map into the training step, where an
-accelerator does them in passing and the host's cores are free. What is drawn from
+accelerator does them quickly and the host's cores are free. What is drawn from
 which distribution stays, but a whole batch is drawn at once and the device rounds
-in its own way: numeric.
+differently: numeric.
 
 Not run on a GPU so far: its parts are tested on the CPU, with logical devices.
 """

@@ -1,6 +1,6 @@
 """The step runs as a graph, not operation by operation
 
-`run_eagerly=True` (often left over from debugging), or a loop of one's own whose step
+`run_eagerly=True` (often left over from debugging), or a custom loop whose step
 has no `tf.function`, makes Python start every operation. Compiled, the same operations
 run as one graph. Kept as exact only where the weights come out bit for bit the same; a
 graph may round otherwise, then it is numeric.
