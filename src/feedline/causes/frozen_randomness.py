@@ -1,16 +1,16 @@
-"""A cache keeps the random draws of the first epoch for ever
+"""A cache repeats the random draws of the first epoch in every later one
 
 ## What it is
 
 A random stage (augmentation, a shuffle) stands before a `cache`. The cache keeps
 what was drawn in the first epoch, and every later epoch gets the same again. This
-costs no time; the training is not the one that was meant.
+costs no time, but the training is not the intended one.
 
 ## Why it is slow
 
 It is not slow, it is wrong: the model sees one version of every image and not a
-new one in each epoch, and learns it by heart. After a shuffle it is the order of
-the elements that never changes.
+new one in each epoch, and memorises it. After a shuffle, the order of the elements
+never changes.
 
 ## Example
 
@@ -27,8 +27,8 @@ dataset = dataset.cache().shuffle(1000).map(random_crop).batch(32)
 ## Fix
 
 - `move-cache` (advice): the cache goes before the first random stage. The
-  training changes, to what the code was written for, and the random stage runs
-  again in every epoch.
+  training changes to what the code was meant to do, and the random stage runs in
+  every epoch again.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def detect(job: Job, _: Measurement) -> Iterator[Finding]:
             continue
         evidence = (
             f"{(values or drawn)[0].label()} stands before {cache.label()}: every "
-            f"epoch after the first {what}. This costs no time, but less is learnt."
+            f"epoch after the first {what}. It costs no time, but the model "
+            "learns less."
         )
         where = cache.where or job.where
         yield Finding("frozen-randomness", 0.0, evidence, where, FIXES)

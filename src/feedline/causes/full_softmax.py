@@ -31,7 +31,7 @@ loss = tf.nn.sampled_softmax_loss(
 
 ## Fix
 
-- `sampled-loss` (numeric): an estimate of the same gradient, with noise of its
+- `sampled-loss` (advice): an estimate of the same gradient, with noise of its
   own. The value of the loss is not comparable with the full one, so evaluate
   with the full softmax.
 """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from feedline.job.job import Job
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
-from feedline.measure.measurement import Estimate, Measurement, StageCost
+from feedline.measure.measurement import Estimate, Measurement, StageCost, WhatIf
 from feedline.measure.predict import saving
 
 PREFETCH = StageCost(index=-1, name="prefetch", asynchronous=True, injected=True)
@@ -72,14 +72,10 @@ def spared(job: Job) -> frozenset[int]:
     return frozenset(i for i, stage in enumerate(stages) if _cached(job, stage))
 
 
-def is_python(stage: Stage) -> bool:
-    return stage.python or stage.op == "py_dataset"
-
-
 def one_interpreter(job: Job, measured: Measurement) -> Measurement:
     """The same with every Python stage on one thread: whatever number of threads
     it has, the interpreter runs one of them."""
-    python = {id(each.cost) for each in seen(job, measured) if is_python(each.stage)}
+    python = {id(each.cost) for each in seen(job, measured) if each.stage.python}
     stages = (
         replace(each, parallelism=1) if id(each) in python else each
         for each in measured.stages
@@ -191,13 +187,13 @@ class Tried(NamedTuple):
         return self.before.value - self.after.value if apart else 0.0
 
 
-def tried(measured: Measurement, name: str) -> Tried | None:
+def tried(measured: Measurement, name: WhatIf) -> Tried | None:
     """None where it was not tried. `input:as-is` and `step:as-is` ran beside it;
     without them the plain measurement must do."""
-    step, part = measured.step, name.partition(":")[0]
+    step, of_step = measured.step, name.startswith("step:")
     after = measured.what_if.get(name)
-    before = measured.what_if.get(f"{part}:as-is")
-    before = before or (step.ceiling if part == "step" else step.input_alone)
+    before = measured.what_if.get("step:as-is" if of_step else "input:as-is")
+    before = before or (step.ceiling if of_step else step.input_alone)
     return Tried(before, after) if before is not None and after is not None else None
 
 

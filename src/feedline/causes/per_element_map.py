@@ -1,4 +1,4 @@
-"""A map is called for every element though its work per element is tiny
+"""A map is called for every element, but does little work per call
 
 ## What it is
 

@@ -80,7 +80,7 @@ def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
     example = f" ({names[0][:60]})" if names else ""
     evidence = (
         f"Matrix kernels in float32{example} take {ms(single)} of a step on a device "
-        "with tensor cores, which have nothing to do. Half of that time is counted, "
-        "an estimate: it was not tried."
+        "whose tensor cores stay idle. The cost is an estimate, half of that time: it "
+        "was not tried."
     )
     yield Finding("precision", cost, evidence, job.where, FIXES)

@@ -46,7 +46,6 @@ from feedline.causes.finding import Finding
 from feedline.causes.look import (
     all_of,
     gain_of_threads,
-    is_python,
     ms,
     one_interpreter,
     seen,
@@ -62,7 +61,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     measured = one_interpreter(job, measured)
     for each in seen(job, measured):
         stage, cost = each
-        if not is_python(stage):
+        if not stage.python:
             continue
         saved = gain_of_threads(measured, cost, cores)
         evidence = (

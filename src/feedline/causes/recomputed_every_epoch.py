@@ -33,6 +33,10 @@ dataset = dataset.shuffle(1000).map(augment).batch(32)
   free, else in a file on a local disk. Files are looked at again in every epoch. The
   first epoch is as slow as before. Reordered where the pipeline is not deterministic:
   one order is kept for all epochs.
+- `cache-before-shuffle` (exact): where names are shuffled first and decoded after that,
+  the decoding goes before the shuffle, with a cache between the two.
+- `cache-undrawn` (exact): where a random map first does work that is always the same,
+  that part is kept and only the draws are made again.
 """
 
 from __future__ import annotations
@@ -54,10 +58,11 @@ from feedline.causes.look import (
 from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.job.tfdata.constant import why_not_same
+from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import saving
 
-FIXES: tuple[str, ...] = ("cache",)
+FIXES: tuple[str, ...] = ("cache", "cache-before-shuffle", "cache-undrawn")
 
 # Handing on what lies in memory anyway; a cache would only copy it.
 _PLUMBING = (
@@ -112,7 +117,23 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
             f"{size(best.kept)}, which {place}."
         )
         where = point.where(job)
-        yield Finding("recomputed-every-epoch", best.saved, evidence, where, FIXES)
+        named = tuple(_named(job))
+        yield Finding("recomputed-every-epoch", best.saved, evidence, where, named)
+
+
+def _named(job: Job) -> Iterator[str]:
+    """The caches that this pipeline has a place for."""
+    plain, before_shuffle, undrawn = FIXES
+    yield plain
+    stages = list(job.pipeline.stages()) if job.pipeline else []
+    if any(stage.op == "map" and _is_shuffle(stage.inputs) for stage in stages):
+        yield before_shuffle
+    if any(s.op == "map" and s.random and not s.python for s in stages):
+        yield undrawn
+
+
+def _is_shuffle(inputs: tuple[Stage, ...]) -> bool:
+    return any(stage.op == "shuffle" for stage in inputs)
 
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:

@@ -28,10 +28,9 @@ dataset = paths.shuffle(len(paths)).map(load_and_decode).batch(32)
 
 - `shuffle-ids` (exact): the same shuffle before the maps that feed it. It draws the
   same positions, so the order stays, bit for bit, and its buffer fills with paths or
-  ids, which is quick.
-- `smaller-buffer` (advice): fills sooner, shuffles less well. And by hand, once ids
-  are shuffled, a larger buffer: it can hold them all and shuffles better. Both change
-  the order.
+  ids, which is fast.
+- `smaller-buffer` (advice): fills sooner, shuffles less well. Once ids are shuffled,
+  a larger buffer can hold them all and shuffles better. Both change the order.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         work = sum(o.cost.ms_per_batch for o in stages if id(o.stage) in before)
         saved = min(start, work * min(batches / steps, 1.0)) if steps else start
         evidence = (
-            f"{stage.label()} is filled before the first step of each epoch, "
-            f"{min(batches, steps or batches):,.0f} batches at {ms(work)}; shared out, "
-            f"that is {ms(saved)} per step."
+            f"{stage.label()} fills up before the first step of each epoch: "
+            f"{min(batches, steps or batches):,.0f} batches at {ms(work)} each. Spread "
+            f"over the epoch, that is {ms(saved)} per step."
         )
         yield Finding("shuffle-refill", saved, evidence, each.where(job), FIXES)

@@ -28,7 +28,7 @@ model.compile(optimizer=tf.keras.optimizers.Adam(3e-3), loss="mse")
 ## Fix
 
 - `larger-batch` (advice): fewer and larger steps are another training. The
-  learning rate must be found anew, and the result may be better or worse.
+  learning rate must be tuned again, and the result may be better or worse.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ the copy to the accelerator carries four bytes where one would do.
 
 The copy runs over a bus that is far slower than the memory on either side of it.
 Four times the bytes take four times as long, and the cast itself is work that the
-device does in passing.
+device does for almost nothing.
 
 ## Example
 

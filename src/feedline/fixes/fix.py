@@ -21,6 +21,19 @@ GRADES: tuple[Grade, ...] = get_args(Grade)
 
 Kind = Literal["pipeline", "step", "both"]
 
+Order = Literal["same", "any", "values may differ"]
+"""How the elements of a fixed pipeline are compared with those of the user's."""
+
+
+@dataclass(frozen=True)
+class OwnLoop:
+    """What edits ask of a loop of the script's own: its step as a graph, compiled by
+    XLA, several in one launch."""
+
+    as_graph: bool = False
+    fused: bool = False
+    steps: int = 1
+
 
 class CannotFix(Exception):
     """This fix does not fit this job; the message says why."""

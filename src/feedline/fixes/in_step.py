@@ -12,6 +12,8 @@ from typing import Any
 
 from feedline.fixes import conditions
 from feedline.fixes.fix import CannotFix, Edit
+from feedline.fixes.patching import label
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
@@ -71,6 +73,13 @@ def install(target: Target, edit: Edit) -> Undo:
         del model.train_step
 
     return undo
+
+
+def comment(place: Place, _: str) -> str:
+    return (
+        f"take {label(place)} out of the dataset and do the same, on whole batches, "
+        "at the start of the model: as its first layer or in train_step"
+    )
 
 
 def _before_batch(pipeline: Pipeline, stage: Stage) -> bool:

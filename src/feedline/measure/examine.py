@@ -34,6 +34,7 @@ from feedline.measure.measurement import (
     Measurement,
     StageCost,
     StepTimes,
+    WhatIf,
 )
 from feedline.measure.softmax import measure_softmax
 from feedline.measure.stages import costs, read_model, watch_stages
@@ -246,8 +247,8 @@ class Examiner:
         job: Job,
         step: StepTimes,
         stages: tuple[StageCost, ...],
-    ) -> dict[str, Estimate]:
-        found: dict[str, Estimate] = {}
+    ) -> dict[WhatIf, Estimate]:
+        found: dict[WhatIf, Estimate] = {}
         shares = step.shares()
         share_of_time = 0.04 * self.seconds
         pipeline = job.pipeline
@@ -285,7 +286,7 @@ class Examiner:
 
     def _vectorized(
         self, pipeline: Pipeline, stages: tuple[StageCost, ...], seconds: float
-    ) -> dict[str, Estimate]:
+    ) -> dict[WhatIf, Estimate]:
         order = list(pipeline.stages())
         maps = [
             cost

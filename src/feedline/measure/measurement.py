@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from feedline.job.tfdata.pipeline import Where
 from feedline.measure.stage_cost import StageCost as StageCost  # noqa: PLC0414
@@ -196,6 +197,18 @@ class RunTimes:
     slowest_lines: tuple[Line, ...] = ()
 
 
+WhatIf = Literal[
+    "input:as-is",
+    "input:unordered",
+    "input:vectorized",
+    "step:as-is",
+    "step:compiled",
+    "step:steps-per-execution",
+    "step:no-strategy",
+]
+"""Every experiment on a changed copy that `whatif.py` makes."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """`what_if` maps an experiment on a changed copy of the job to the ms per
@@ -214,7 +227,7 @@ class Measurement:
     softmax: SoftmaxCost | None = None
     matmuls: tuple[MatmulCost, ...] = ()
     files: FileCost | None = None
-    what_if: Mapping[str, Estimate] = field(default_factory=dict)
+    what_if: Mapping[WhatIf, Estimate] = field(default_factory=dict)
     trace_ms: float = 0.0
     capture: Capture | None = None
     only_observed: bool = False

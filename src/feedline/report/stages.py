@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from feedline.causes.look import is_python
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import StageCost
 from feedline.report.report import StageRow
@@ -74,7 +73,7 @@ class Stages:
             busy=tidy(cost.busy),
             ahead=cost.asynchronous,
             tuned=cost.asynchronous and not prefetch and not chosen,
-            python=stage is not None and is_python(stage),
+            python=stage is not None and stage.python,
             added=cost.injected,
             inputs=inputs,
         )

@@ -40,7 +40,6 @@ _TRIAL_FILL_S = 1.5
 _PROOF_STEPS = 4
 _MORE_S = 4.0
 _LAST_TURN_S = 0.8  # a pipeline that has just begun is slower for a while
-_CACHES = ("cache", "cache-before-shuffle", "cache-undrawn")
 
 
 @dataclass
@@ -194,14 +193,13 @@ class Cure:
     def _proof(self, edits: tuple[Edit, ...]) -> Same:
         wanted = _pipeline_edits(edits)
         if wanted not in self.proofs:
+            order = fixes.compared(wanted)
             self.proofs[wanted] = same.compare(
                 self.pipeline,
                 fixes.apply(self.pipeline, [_on_host(edit) for edit in wanted]),
-                order=_order(wanted),
+                order=order,
                 # In another order nothing is proved before an epoch is over.
-                seconds=max(
-                    1.0, (0.15 if _order(wanted) == "any" else 0.04) * self.seconds
-                ),
+                seconds=max(1.0, (0.15 if order == "any" else 0.04) * self.seconds),
             )
         return self.proofs[wanted]
 
@@ -227,10 +225,10 @@ class Cure:
     ) -> weights.SameWeights:
         """The step of a loop of the script's own, and several of them together."""
         found = weights.SameWeights(True, 0)
-        fused = _has(edits, "jit-compile")
-        if _has(edits, "compile-step"):
-            found = weights.compare_own(loop.own_step(), fused=fused)
-        if _steps_of(edits) > 1:
+        asked = fixes.own_loop(edits)
+        if asked.as_graph:
+            found = weights.compare_own(loop.own_step(), fused=asked.fused)
+        if asked.steps > 1:
             ring = loop.ring(Run("host"))
             loop.use(self._own_variant(loop, edits, loop.source))
             together = loop.steps_together(len(ring.batches))
@@ -259,17 +257,17 @@ class Cure:
     def _own_variant(
         self, loop: PythonLoop, edits: tuple[Edit, ...], dataset: Any
     ) -> Variant:
-        compiled = _has(edits, "compile-step")
-        if compiled:
+        asked = fixes.own_loop(edits)
+        if asked.as_graph:
             loop.own_step()  # or say why there is none
-        offered = loop.offer(dataset, steps_per_call=_steps_of(edits))
-        return replace(offered, as_graph=compiled, fused=_has(edits, "jit-compile"))
+        offered = loop.offer(dataset, steps_per_call=asked.steps)
+        return replace(offered, as_graph=asked.as_graph, fused=asked.fused)
 
     def _filled(self, edits: tuple[Edit, ...]) -> Variant:
         """A variant whose caches are full: it is timed in turns with another, and
         what a pass that is broken off has put into a cache is lost."""
         variant = self._variant(edits)
-        if any(edit.fix in _CACHES for edit in edits):
+        if any(map(fixes.keeps, edits)):
             until = self.clock.now() + 3 * _TRIAL_FILL_S
             batches = iter(variant.source)
             for _ in range(round(self._trial_batches()) + 2):
@@ -279,7 +277,7 @@ class Cure:
 
     def _for_trial(self, edit: Edit) -> Edit:
         """A cache is tried on a part of the data, so that it is soon full."""
-        if edit.fix not in _CACHES:
+        if not fixes.keeps(edit):
             return edit
         known = [c for c in self.measured.stages if c.index == edit.stage]
         each = known[0].elements_per_batch if known else 1.0
@@ -309,7 +307,7 @@ class Cure:
             with installed(Target(model, pipeline=self.pipeline), edits):
                 call = model.train_function
                 call(fed)
-            per_call = max(_steps_of(edits), loop.steps_per_call)
+            per_call = max(fixes.own_loop(edits).steps, loop.steps_per_call)
             self._steps[edits] = (call, per_call)
         return self._steps[edits]
 
@@ -359,16 +357,6 @@ def _pipeline_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     return tuple(edit for edit in edits if known[edit.fix].apply is not None)
 
 
-def _has(edits: tuple[Edit, ...], fix: str) -> bool:
-    return any(edit.fix == fix for edit in edits)
-
-
-def _steps_of(edits: tuple[Edit, ...]) -> int:
-    """How many steps go in one launch."""
-    found = [edit for edit in edits if edit.fix == "steps-per-execution"]
-    return int(found[0].args["steps"]) if found else 1
-
-
 def step_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     known = fixes.all()
     return tuple(edit for edit in edits if known[edit.fix].install is not None)
@@ -384,19 +372,6 @@ def _on_host(edit: Edit) -> Edit:
     if fixes.all()[edit.fix].kind != "both":
         return edit
     return replace(edit, args={**edit.args, "host": True})
-
-
-_REORDERS = ("unordered",)
-_ROUNDS = ("scaled-decode",)
-
-
-def _order(edits: tuple[Edit, ...]) -> same.Order:
-    if any(edit.fix in _ROUNDS for edit in edits):
-        return "values may differ"
-    mixed = any(
-        edit.fix in _REORDERS or edit.args.get("way") == "mixed" for edit in edits
-    )
-    return "any" if mixed else "same"
 
 
 def _measured_as(plan: Plan, found: Faster) -> Plan:

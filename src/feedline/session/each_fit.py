@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from feedline.fixes.steps_per_execution import fitting, launched
+from feedline.fixes.step.steps_per_execution import fitting, launched
 from feedline.job.loops.launches import guarded
 from feedline.job.script.fits import hear_batches
 

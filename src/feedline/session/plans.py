@@ -10,14 +10,13 @@ import os
 from dataclasses import replace
 from typing import Any
 
+from feedline import fixes
 from feedline.fixes.binding import Binding, without_step
 from feedline.fixes.fix import Edit
 from feedline.fixes.saved import SavedPlan
 from feedline.job.script.run import Hoist
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.prove.proof import Cured
-
-_OWN_STEP = ("compile-step", "steps-per-execution")
 
 
 def plan_for(loop: Any, now: Binding, pipeline: Pipeline, cured: Cured) -> SavedPlan:
@@ -37,8 +36,8 @@ def _places(
     pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
 ) -> tuple[dict[str, Any], ...]:
     """Where in the source the edits belong, for `--patch`."""
+    from feedline.fixes.places import places
     from feedline.job.loops.facts import step_where
-    from feedline.report.patches.places import places
 
     own = loop.kind == "loop"
     found = places(pipeline, edits, loop.where, step_where(loop), own=own)
@@ -54,7 +53,10 @@ def refusal(plan: SavedPlan, now: Binding) -> str | None:
 def loops_to_rewrite(plan: SavedPlan | None, script: str) -> Hoist:
     """The script is run as it was written, but for the loop that a proved plan names:
     its line, where the step in it is to become a function."""
-    if plan is None or not any(edit.fix in _OWN_STEP for edit in plan.edits):
+    if plan is None:
+        return False
+    asked = fixes.own_loop(plan.edits)
+    if not asked.as_graph and asked.steps == 1:
         return False
     file, _, line = plan.where.rpartition(":")
     if file != os.path.basename(script) or not line.isdigit():

@@ -25,13 +25,14 @@ from typing import Any
 
 from msgspec import structs
 
+from feedline import fixes
 from feedline.errors import CannotPutBack, FeedlineError, one_sentence
-from feedline.fixes import steps_per_execution
 from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.identity.part import Part
 from feedline.fixes.identity.step import step_of
 from feedline.fixes.saved import SavedPlan
+from feedline.fixes.step import steps_per_execution
 from feedline.job.job import Job
 from feedline.job.script.run import Hoist
 from feedline.job.tfdata.pipeline import Pipeline, Where
@@ -289,7 +290,7 @@ class Runner(Examination):
             replace(plan, made_for=without_step(plan.made_for)), bound(pipeline)
         ):
             return dataset
-        if any(edit.fix == "steps-per-execution" for edit in plan.edits):
+        if fixes.own_loop(plan.edits).steps > 1:
             steps_per_execution.check_own(pipeline)
         return self.applied.tuned(dataset, plan.edits)
 
@@ -306,29 +307,31 @@ class Runner(Examination):
             step = Binding((step_of(loop),)) if plan.of_step else Binding()
             if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
                 return
-        wanted = {edit.fix: edit for edit in plan.edits}
-        if "compile-step" in wanted:
+        asked = fixes.own_loop(plan.edits)
+        if asked.as_graph:
             own = loop.own_step()
             own.tell = self._step_lost
-            own.fused = "jit-compile" in wanted
+            own.fused = asked.fused
             own.on = True
-        if "steps-per-execution" in wanted:
-            number = int(wanted["steps-per-execution"].args["steps"])
-            loop.together = loop.steps_together(number)
+        if asked.steps > 1:
+            loop.together = loop.steps_together(asked.steps)
             loop.together.tell = self._together_lost
 
     def _step_lost(self, why: str) -> None:
         """The graph of the step is no longer the same: as an edit of the source it
         would be wrong."""
         self.say(f"the step runs from Python again: {why}")
-        if self.given is not None:
-            for fix in ("compile-step", "jit-compile"):
-                self.given = self.given.without_place(fix)
+        self._unsaid(lambda asked: asked.as_graph or asked.fused)
 
     def _together_lost(self, why: str) -> None:
         self.say(f"steps are launched one by one again: {why}")
-        if self.given is not None:
-            self.given = self.given.without_place("steps-per-execution")
+        self._unsaid(lambda asked: asked.steps > 1)
+
+    def _unsaid(self, lost: Callable[[fixes.OwnLoop], bool]) -> None:
+        """What is no longer applied is not written into the source either."""
+        for edit in self.given.edits if self.given is not None else ():
+            if self.given is not None and lost(fixes.own_loop((edit,))):
+                self.given = self.given.without_place(edit.fix)
 
     def on_warm(self, loop: Any) -> None:
         """A loop that was not cured at its start: it goes on as it is."""

@@ -73,7 +73,7 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
         tuned = tuned_dataset(dataset, found.cured.edits)
         edits = step_edits(found.cured.edits)
         if edits and model is not None:
-            now = tuple(edit for edit in edits if edit.fix != "steps-per-execution")
+            now = tuple(edit for edit in edits if fixes.own_loop((edit,)).steps == 1)
             install(Target(model, pipeline=read(dataset).numbered()), now)
             for edit in set(edits) - set(now):
                 in_each_fit(model, int(edit.args["steps"]))

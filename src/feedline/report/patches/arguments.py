@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import libcst as cst
 
+from feedline.fixes.patching import CannotEdit
 from feedline.report.patches import lines
-from feedline.report.patches.document import CannotEdit, Document, Splice
+from feedline.report.patches.document import Document, Splice
 from feedline.report.patches.tree import Call, Tree
 
 # The parameters by their place, for calls that give them without a name.
 PARAMETERS = {
     "map": ("map_func", "num_parallel_calls", "deterministic"),
     "batch": ("batch_size", "drop_remainder", "num_parallel_calls", "deterministic"),
+    "prefetch": ("buffer_size", "name"),
     "interleave": (
         "map_func",
         "cycle_length",

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from feedline.report.patches.document import CannotEdit
-from feedline.report.patches.places import Place
+from feedline.fixes.patching import CannotEdit
+from feedline.fixes.place import Place
 from feedline.report.patches.tree import Call, Tree
 
 _NAMES = {
