@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
+from feedline.job.tfdata.own_stage import MADE_BY
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 if TYPE_CHECKING:
@@ -72,7 +73,11 @@ def kept(pipeline: Pipeline, front: Stage, edit: Edit) -> Stage:
         front = _after(front, "take", count=trial)
         return _after(_after(front, "cache", filename=""), "repeat", count=-1)
     watched = evidence(pipeline, front)
-    args = {"watched": watched} if watched else {}
+    args: dict[str, object] = {}
+    if watched:
+        from feedline.fixes.means.store.guard import Guard
+
+        args[MADE_BY] = Guard(watched)
     return _after(front, "cache", filename="", **args)
 
 

@@ -183,15 +183,6 @@ def group_by_reducer(new: Order) -> Dataset:
     return grouping._GroupByReducerDataset(new.input, new.function, reducer)
 
 
-def cache(new: Order) -> Dataset:
-    watched = new.args.pop("watched", None)
-    if watched is None:
-        return new.input.cache(**new.args)
-    from feedline.fixes.means.store.guard import Guarded
-
-    return Guarded(new.input, watched, new.args.get("kept"))
-
-
 def snapshot(new: Order) -> Dataset:
     if isinstance(new.old, snapshot_op._SnapshotDataset):
         new.args |= zip(("reader_func", "shard_func"), new.functions, strict=True)

@@ -26,6 +26,7 @@ from feedline.job.tfdata.arguments import (
 )
 from feedline.job.tfdata.found import Found, find, seeds_of, unadapted
 from feedline.job.tfdata.functions import closure
+from feedline.job.tfdata.own_stage import OwnStage
 
 # What a pattern meets when another TensorFlow has built the same method otherwise:
 # then the parts are read one by one.
@@ -36,6 +37,10 @@ _log = logging.getLogger(__name__)
 def recognise(dataset: Dataset) -> Found:
     """The public operation that ends in `dataset`."""
     dataset = unadapted(dataset)
+    if isinstance(dataset, OwnStage):
+        source = unadapted(dataset.reads_from())
+        args = dataset.stage_arguments()
+        return Found(dataset, dataset.stands_for(), (source,), args)
     for match in _PATTERNS.get(type(dataset).__name__, ()):
         try:
             found = match(dataset)
@@ -245,18 +250,7 @@ def _resample(dataset: Dataset) -> Found | None:
     )
 
 
-def _guarded_cache(dataset: Dataset) -> Found | None:
-    """A cache of ours (`store/guard.py`), to be made again as it is."""
-    if type(dataset).__module__ != "feedline.fixes.means.store.guard":
-        return None
-    args = {"filename": "", "watched": dataset.evidence}
-    if dataset.kept is not None:
-        args["kept"] = dataset.kept
-    return Found(dataset, "cache", (unadapted(dataset.source),), args)
-
-
 _PATTERNS: dict[str, tuple[Callable[[Dataset], Found | None], ...]] = {
-    "Guarded": (_guarded_cache,),
     "_BatchDataset": (_ragged_batch,),
     "_DirectedInterleaveDataset": (_resample, _sample, _choose),
     "_FlatMapDataset": (_from_generator,),

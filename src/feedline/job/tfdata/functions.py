@@ -84,7 +84,6 @@ def _is_pure(traced: Any) -> bool:
     """Is every Python function in the graph seen to keep no state?"""
     from tensorflow.python.ops import script_ops
 
-    from feedline.fixes.means.workers.function import undecorated
     from feedline.job.source.purity import purity
 
     for op in operations(traced.function.graph):
@@ -135,6 +134,18 @@ def unwrapped(func: Any) -> Any:
             func = func.__wrapped__
         else:
             return func
+
+
+def undecorated(func: Any) -> Any:
+    """Without what `do_not_convert` puts around it."""
+    while True:
+        inner = getattr(func, "__wrapped__", None) or getattr(
+            func, "_tf_decorator", None
+        )
+        inner = getattr(inner, "decorated_target", inner)
+        if inner is None or inner is func:
+            return func
+        func = inner
 
 
 def closure(func: Any) -> dict[str, Any]:

@@ -306,7 +306,6 @@ _TRANSFORMATIONS = (
         "cache",
         ("CacheDataset",),
         {"filename": "_filename"},
-        build=make.cache,
         keeps_state=True,
     ),
     Op(

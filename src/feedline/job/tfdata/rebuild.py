@@ -30,6 +30,7 @@ from feedline.job.tfdata.builders import Order
 from feedline.job.tfdata.found import Found, find
 from feedline.job.tfdata.ops import OPS
 from feedline.job.tfdata.options import from_dict, to_dict
+from feedline.job.tfdata.own_stage import MADE_BY
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import inputs_first
 from feedline.job.tfdata.reuse import reusing
@@ -99,6 +100,9 @@ class _Maker:
         self, name: str, args: dict[str, Any], old: Found | None, inputs: list[Any]
     ) -> Any:
         """A dataset of the operation `name`, with what `old` has to give."""
+        if MADE_BY in args:
+            (source,) = inputs
+            return args[MADE_BY](source)
         if name not in OPS:
             raise ValueError("feedline does not know how this stage is made")
         functions: list[Any] = []

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from feedline.fixes.means.store.graphs import Unknown, digest, nodes_of
-from feedline.fixes.means.workers.function import undecorated
 from feedline.job.source.purity import is_user, purity, tensorflow_in
-from feedline.job.tfdata.functions import closure
+from feedline.job.tfdata.functions import closure, undecorated
 
 PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)

@@ -25,7 +25,7 @@ from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
 from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
 from feedline.job.tfdata.found import Found
-from feedline.job.tfdata.functions import unwrapped
+from feedline.job.tfdata.functions import undecorated, unwrapped
 from feedline.job.tfdata.pipeline import Stage
 
 _PLAIN = ("PyFunc", "PyFuncStateless")
@@ -174,18 +174,6 @@ def _registered(token: str, op: str) -> _User:
     if eager != (op == _EAGER):
         raise CannotFix(f"the Python function {token} is registered as another kind")
     return _User(registered, eager)
-
-
-def undecorated(func: Any) -> Any:
-    """Without what `do_not_convert` puts around it."""
-    while True:
-        inner = getattr(func, "__wrapped__", None) or getattr(
-            func, "_tf_decorator", None
-        )
-        inner = getattr(inner, "decorated_target", inner)
-        if inner is None or inner is func:
-            return func
-        func = inner
 
 
 def _check(function: Any) -> None:
