@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.job import programs
 from tests.job.programs import HEAD, PATH, SCOPES, TRAPS, chosen_from, program, run
 
+from feedline.fixes.means.own_step import step_only_loop
+from feedline.job.source import frames
 from feedline.job.source.lines import user_frame
-from feedline.job.steps import bare, frames
 
 STEP = """\
 def step(x, scale=1.0):
@@ -99,7 +100,7 @@ class Batches:
 
     def __iter__(self):
         frame = user_frame(frames.sys._getframe(1))
-        self.direct = bare.reads_directly(frame.f_code)
+        self.direct = step_only_loop.reads_directly(frame.f_code)
         return Rounds(self, list(self.elements))
 
 
@@ -116,7 +117,9 @@ class Rounds:
         frame = frames.sys._getframe(1)
         if not self.known:
             self.known = True
-            self.loop = bare.of(frame, frame.f_lineno) if batches.direct else None
+            self.loop = (
+                step_only_loop.of(frame, frame.f_lineno) if batches.direct else None
+            )
             batches.found.append(self.loop)
         loop = self.loop
         if loop is not None and not frames.caught(frame):

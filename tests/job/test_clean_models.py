@@ -11,7 +11,7 @@ import pytest
 from tests.job import models
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.source import held_in_model, keeps_state, reached_by
+from feedline.job.source.graph_safe import held_in_model, keeps_state, reached_by
 
 pytestmark = pytest.mark.tensorflow
 keras = pytest.importorskip("keras")

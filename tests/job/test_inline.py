@@ -9,7 +9,8 @@ import types
 import pytest
 from tests.job.programs import HEAD, PATH, run
 
-from feedline.job.steps import definition, frames, inline
+from feedline.fixes.means.own_step import hoist
+from feedline.job.source import definitions, frames
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +23,9 @@ def both(body, only=None):
     """What is seen of a script, as it is and with its steps computed aside; the
     steps, and how many were computed."""
     text = HEAD + textwrap.dedent(body)
-    inline._steps.clear()
-    code = inline.hoisted(text.encode(), PATH, only)
-    steps, taken = list(inline._steps), []
+    hoist._steps.clear()
+    code = hoist.hoisted(text.encode(), PATH, only)
+    steps, taken = list(hoist._steps), []
 
     def aside(found):
         def take(frame):
@@ -213,7 +214,7 @@ def test_the_part_ends_where_python_begins():
     assert found.aside.parameters == ("x",)
     assert found.aside.captured == ("scale",)
     assert found.given == ("loss",)
-    text = ast.unparse(definition.made[found.aside.code])
+    text = ast.unparse(definitions.made[found.aside.code])
     assert "total" not in text
 
 
@@ -271,7 +272,7 @@ def line_of(text, words):
 
 
 def codes(code):
-    return {(c.co_name, c.co_firstlineno): c for c in definition.all_codes(code)}
+    return {(c.co_name, c.co_firstlineno): c for c in definitions.all_codes(code)}
 
 
 def tables(code):
@@ -284,11 +285,11 @@ def tables(code):
 def test_only_the_loop_that_is_asked_for_is_touched(loop):
     text = HEAD + TWO
     line = line_of(text, f"def {loop}") + 1
-    inline._steps.clear()
-    changed = codes(inline.hoisted(text.encode(), PATH, {line}))
+    hoist._steps.clear()
+    changed = codes(hoist.hoisted(text.encode(), PATH, {line}))
     plain = codes(compile(text, PATH, "exec", dont_inherit=True))
-    assert [found.path for found in inline._steps] == [PATH]
-    assert inline.at(PATH, line) is inline._steps[0]
+    assert [found.path for found in hoist._steps] == [PATH]
+    assert hoist.at(PATH, line) is hoist._steps[0]
     assert changed.keys() == plain.keys()
     differ = {
         name for name, _ in plain if tables(plain[name, _]) != tables(changed[name, _])
@@ -303,8 +304,8 @@ def test_only_the_loop_that_is_asked_for_is_touched(loop):
 
 def test_a_loop_that_nobody_asked_for_is_left():
     text = (HEAD + TWO).encode()
-    assert inline.hoisted(text, PATH, {1}) is None
-    assert inline.hoisted(text, PATH, set()) is None
+    assert hoist.hoisted(text, PATH, {1}) is None
+    assert hoist.hoisted(text, PATH, set()) is None
 
 
 def test_both_loops_where_all_are_wanted():
@@ -335,16 +336,16 @@ def test_a_step_inside_of_a_step_is_one():
 def test_letters_and_line_ends_of_any_kind():
     body = SAME["in a function"].replace("scale", "größe")
     text = (HEAD + textwrap.dedent(body)).replace("\n", "\r\n").encode("utf-8-sig")
-    assert inline.hoisted(text, PATH) is not None
+    assert hoist.hoisted(text, PATH) is not None
     latin = b"# -*- coding: latin-1 -*-\n" + (HEAD + textwrap.dedent(body)).encode(
         "latin-1"
     )
-    assert inline.hoisted(latin, PATH) is not None
+    assert hoist.hoisted(latin, PATH) is not None
 
 
 def test_the_switch_has_no_name():
     text = (HEAD + textwrap.dedent(SAME["at the top"])).encode()
-    code = inline.hoisted(text, PATH)
+    code = hoist.hoisted(text, PATH)
     main = types.ModuleType("__main__")
     exec(code, main.__dict__)
     assert not [name for name in vars(main) if "feedline" in name]

@@ -1,5 +1,5 @@
-"""Random scripts with the switch of `steps/inline.py` in them: nothing can be told from
-the scripts as they were, neither while it is off nor while it is on."""
+"""Random scripts with the switch of `own_step/hoist.py` in them: nothing can be told
+from the scripts as they were, neither while it is off nor while it is on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.job.programs import PATH, SCOPES, TRAPS, chosen_from, program, programs, run
 
-from feedline.job.steps import frames, inline
+from feedline.fixes.means.own_step import hoist
+from feedline.job.source import frames
 
 COUNTS = {"all": 0, "rewritten": 0, "taken": 0}
 
@@ -43,9 +44,9 @@ def only_the_script(monkeypatch):
 def rewritten(text, taker=None):
     """Anew each time: code that is run again counts its lines otherwise, in Python
     3.11, where a name is not set."""
-    inline._steps.clear()
-    code = inline.hoisted(text.encode(), PATH)
-    for found in inline._steps:
+    hoist._steps.clear()
+    code = hoist.hoisted(text.encode(), PATH)
+    for found in hoist._steps:
         found.switch.lead(taker and taker(found))
     return code
 
@@ -62,7 +63,7 @@ def same(text):
     on = run(rewritten(text, aside), text)
     if on.error is not None:
         # What a step that failed had set is not seen by anybody any more.
-        for found in inline._steps:
+        for found in hoist._steps:
             for name in (*found.given, *found.left):
                 on.names.pop(name, None)
                 plain.names.pop(name, None)

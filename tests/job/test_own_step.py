@@ -7,8 +7,8 @@ import gc
 import numpy as np
 import pytest
 
+from feedline.fixes.means.own_step.graph_step import OwnStep
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.twin import OwnStep
 from feedline.prove.weights import compare_own
 
 pytestmark = pytest.mark.tensorflow
@@ -26,7 +26,9 @@ MADE: list[OwnStep] = []
 @pytest.fixture(autouse=True)
 def nobody_catches(monkeypatch):
     """Pytest changes the code of tests: nobody can tell where it has a `try`."""
-    monkeypatch.setattr("feedline.job.steps.twin.caught", lambda _: False)
+    monkeypatch.setattr(
+        "feedline.fixes.means.own_step.graph_step.caught", lambda _: False
+    )
 
 
 class Twice(keras.layers.Layer):

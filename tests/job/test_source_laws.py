@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.source import held_by
+from feedline.job.source.graph_safe import held_by
 
 pytestmark = pytest.mark.tensorflow
 tf = pytest.importorskip("tensorflow")

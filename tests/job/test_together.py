@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from feedline.fixes.means.own_step.graph_step import OwnStep
+from feedline.fixes.means.own_step.multi_step import Together
+from feedline.fixes.means.own_step.step_only_loop import Bare
 from feedline.job.loops.feeds import Ring
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.bare import Bare
-from feedline.job.steps.together import Together
-from feedline.job.steps.twin import OwnStep
 from feedline.prove.weights import compare_together
 
 pytestmark = pytest.mark.tensorflow
@@ -24,8 +24,12 @@ SEEN = tf.Variable(0)
 @pytest.fixture(autouse=True)
 def nobody_catches(monkeypatch):
     """Pytest changes the code of tests: nobody can tell where it has a `try`."""
-    monkeypatch.setattr("feedline.job.steps.twin.caught", lambda _: False)
-    monkeypatch.setattr("feedline.job.steps.together.caught", lambda _: False)
+    monkeypatch.setattr(
+        "feedline.fixes.means.own_step.graph_step.caught", lambda _: False
+    )
+    monkeypatch.setattr(
+        "feedline.fixes.means.own_step.multi_step.caught", lambda _: False
+    )
 
 
 def weigh(x):

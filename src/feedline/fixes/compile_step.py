@@ -26,7 +26,7 @@ from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loops.loop import CannotRun
 
 if TYPE_CHECKING:
-    from feedline.job.steps.held import Held
+    from feedline.job.source.dependencies import Held
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ def _own_step(case: Case) -> Iterator[Proposal]:
 
 def check(target: Target) -> tuple[Held, ...]:
     """A step that runs eagerly and means the same as a graph; what it was judged by."""
-    from feedline.job.steps.source import held_in_model
+    from feedline.job.source.graph_safe import held_in_model
 
     if not target.model.run_eagerly:
         raise CannotFix("the step is a graph already")

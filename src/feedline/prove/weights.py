@@ -12,11 +12,11 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from feedline.fixes.means.own_step.graph_step import OwnStep
+from feedline.fixes.means.own_step.multi_step import Together
 from feedline.job.loops.feeds import Ring
 from feedline.job.loops.loop import CannotRun
 from feedline.job.loops.snapshot import restored, same_draws, variables_of
-from feedline.job.steps.together import Together
-from feedline.job.steps.twin import OwnStep
 
 log = logging.getLogger(__name__)
 

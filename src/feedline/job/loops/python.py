@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from feedline.fixes.means.own_step import hoist, step_only_loop
+from feedline.fixes.means.own_step.graph_step import OwnStep
+from feedline.fixes.means.own_step.inline_step import InlineStep
+from feedline.fixes.means.own_step.multi_step import Together
 from feedline.job.loops.base import Loop, Variant
 from feedline.job.loops.devices import sync
 from feedline.job.loops.feeds import Live
 from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
-from feedline.job.steps import bare, inline
-from feedline.job.steps.frames import running
-from feedline.job.steps.inline_step import InlineStep
-from feedline.job.steps.together import Together
-from feedline.job.steps.twin import OwnStep
+from feedline.job.source.frames import running
 from feedline.job.tfdata.pipeline import Where
 
 
@@ -38,7 +38,7 @@ class PythonLoop(Loop):
         self._begin = self._cpu = self._tracing = 0.0
         self._starts = self._unseen = 0
         self._step: OwnStep | None = None
-        self._bare: bare.Bare | None = None
+        self._bare: step_only_loop.Bare | None = None
         self._direct = False
         self.together: Together | None = None
 
@@ -58,7 +58,7 @@ class PythonLoop(Loop):
     def _inline_step(self) -> OwnStep:
         found, frame = None, running(self.body)
         if self.where is not None:
-            found = inline.at(self.where.file, self.where.line)
+            found = hoist.at(self.where.file, self.where.line)
         if found is None or frame is None:
             raise CannotRun("the step stands in the loop itself, in no function")
         made = InlineStep(found, frame)
@@ -66,18 +66,18 @@ class PythonLoop(Loop):
         return made
 
     def reads(self, dataset: Any, iterator: Any) -> None:
-        self._direct = bare.reads_directly(self.body)
+        self._direct = step_only_loop.reads_directly(self.body)
         if self._bare is not None:
             self._bare.direct = self._direct
         super().reads(dataset, iterator)
 
-    def bare(self) -> bare.Bare | None:
+    def bare(self) -> step_only_loop.Bare | None:
         """Set where nothing but the step stands in the loop's body."""
         if self.where is None or self.strategy is not None or not self._direct:
             return None
         frame = running(self.body)
         if self._bare is None and frame is not None:
-            self._bare = bare.of(frame, self.where.line)
+            self._bare = step_only_loop.of(frame, self.where.line)
             if self._bare is not None:
                 self._bare.direct = True
         return self._bare

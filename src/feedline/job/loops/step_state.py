@@ -16,7 +16,12 @@ from typing import Any
 
 from feedline.errors import CannotPutBack
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.source import held_by, is_tensorflow, is_users, is_users_class
+from feedline.job.source.graph_safe import (
+    held_by,
+    is_tensorflow,
+    is_users,
+    is_users_class,
+)
 from feedline.job.tfdata.effects import Effect, effect_of, op_counts, operations
 from feedline.job.tfdata.generators import adapter_of
 from feedline.job.tfdata.pipeline import Pipeline

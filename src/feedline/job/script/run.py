@@ -22,9 +22,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from feedline.errors import ScriptError
+from feedline.fixes.means.own_step.hoist import hoisted
 from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.job.source import lines
-from feedline.job.steps.inline import hoisted
 
 
 class Program(NamedTuple):
@@ -39,8 +39,8 @@ INTERRUPTED = -int(signal.SIGINT)
 """The exit code of a script that Ctrl-C has ended: as Python does, by the signal."""
 
 Hoist = bool | frozenset[int]
-"""Which loops' steps are made functions (`steps/inline.py`): all, none, or those of the
-loops on these lines."""
+"""Which loops' steps are made functions (`own_step/hoist.py`): all, none, or those of
+the loops on these lines."""
 
 
 def run(

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from feedline.fixes.means.own_step.hoist import caller_of
 from feedline.job.loops.loop import Clock, InputFailed, LoopEnded
 from feedline.job.script.fits import Fits
 from feedline.job.script.functions import Functions
@@ -32,7 +33,6 @@ from feedline.job.source.lines import (
     user_frame,
     where_of,
 )
-from feedline.job.steps.inline import caller_of
 from feedline.job.tfdata.pipeline import Where
 
 # Where tensors and variables have their `numpy()`, `__float__` and the like.

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.source.changing import CHANGING
+from feedline.job.source.fresh_values import changes_only_its_own, opens_to_read
 from feedline.job.source.lines import is_library
-from feedline.job.source.own_values import changes_only_its_own, opens_to_read
+from feedline.job.source.mutating import CHANGING
 from feedline.job.tfdata.functions import closure, unwrapped
 
 _MOST_FUNCTIONS = 200

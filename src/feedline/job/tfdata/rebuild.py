@@ -5,7 +5,7 @@ were read: the old object serves. The arguments are the same and an input is new
 the old object, or the several that stand behind one public method, are made
 again over the new input. The arguments were altered, or the stage is new: the
 public method is called with them. Functions that are already traced are used
-again wherever they still fit (see `datasets/reuse.py`), and seeds unless altered.
+again wherever they still fit (see `reuse.py`), and seeds unless altered.
 
 A new stage needs an `op` and `args`; a function goes in as `args["func"]`. A
 stage that was read may be given another `op` and keeps its function: that is how

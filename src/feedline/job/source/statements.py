@@ -17,14 +17,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.source.changing import CHANGING
-from feedline.job.source.own_values import own_names
-from feedline.job.steps import library
-from feedline.job.steps.definition import definition_of, made
-from feedline.job.steps.held import Held
-from feedline.job.steps.library import keeps_only_variables
-from feedline.job.steps.names import bound
-from feedline.job.steps.source import (
+from feedline.job.source import allowed
+from feedline.job.source.allowed import keeps_only_variables
+from feedline.job.source.definitions import definition_of, made
+from feedline.job.source.dependencies import Held
+from feedline.job.source.fresh_values import own_names
+from feedline.job.source.graph_safe import (
     JUDGED,
     PLAIN,
     UNKNOWN,
@@ -33,6 +31,8 @@ from feedline.job.steps.source import (
     is_users,
     is_users_class,
 )
+from feedline.job.source.mutating import CHANGING
+from feedline.job.source.scopes import bound
 
 _STATEMENTS = (
     *(ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.Return),
@@ -142,7 +142,7 @@ class Body:
     def _assigned(self, node: ast.Assign | ast.NamedExpr | ast.AnnAssign) -> None:
         if node.value is None:
             return
-        if library.is_container(self._resolve(node.value)):
+        if allowed.is_container(self._resolve(node.value)):
             raise CannotRun(f"gives {ast.unparse(node.value)} another name")
         self._visit(node.value)
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -218,11 +218,11 @@ class Body:
         else:
             self._visit(node.func)
         seeded = any(each.arg == "seed" for each in node.keywords)
-        if library.draws_from_keras(called) and not seeded:
+        if allowed.draws_from_keras(called) and not seeded:
             self.look.draws_from_keras = True
         for each in given:
             plain = each.value if isinstance(each, ast.Starred) else each
-            if is_users(called) and library.is_container(self._resolve(plain)):
+            if is_users(called) and allowed.is_container(self._resolve(plain)):
                 raise CannotRun(f"hands {ast.unparse(plain)} on to {self.who}")
         self._all(given)
 
@@ -280,7 +280,7 @@ class Body:
         base = self._resolve(node.value)
         if base is UNKNOWN or base is JUDGED or type(base) in PLAIN:
             return UNKNOWN
-        if library.is_container(base):
+        if allowed.is_container(base):
             return UNKNOWN
         name = self._mangled(node.attr)
         if inspect.ismodule(base):
@@ -330,7 +330,7 @@ class Body:
             self.look.hold(vars(owner), name, static, f"{owner.__name__}.{name}")
         if isinstance(static, staticmethod):
             return static.__func__
-        if library.is_known_class(base):
+        if allowed.is_known_class(base):
             return getattr(base, name, UNKNOWN)
         if isinstance(static, classmethod):
             self.look.function(static.__func__)
@@ -375,7 +375,7 @@ class Body:
                 function, None if isinstance(static, staticmethod) else base
             )
             return JUDGED
-        if type(static) in PLAIN or library.is_container(static):
+        if type(static) in PLAIN or allowed.is_container(static):
             return static
         if keeps_only_variables(type(base)) and not hasattr(type(static), "__get__"):
             return static

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.steps import definition
-from feedline.job.steps.names import Scope
+from feedline.job.source import definitions
+from feedline.job.source.scopes import Scope
 
 _LOCALS = "\0feedline locals"
 # No script can have such names.
@@ -65,7 +65,7 @@ def compiled_aside(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = compile(module, path, "exec", dont_inherit=True)
-    code = next(c for c in definition.all_codes(whole) if c.co_name == _STEP)
+    code = next(c for c in definitions.all_codes(whole) if c.co_name == _STEP)
     name = "<module>" if isinstance(scope, ast.Module) else scope.name
     code = code.replace(
         co_name=name,
@@ -75,7 +75,7 @@ def compiled_aside(
     )
     if hasattr(code, "co_qualname"):
         code = code.replace(co_qualname=name)  # type: ignore[call-arg]
-    definition.made[code] = known
+    definitions.made[code] = known
     return Aside(code, given, code.co_freevars)
 
 

@@ -23,7 +23,7 @@ made: dict[types.CodeType, ast.FunctionDef] = {}
 """Functions that were made from parts of a script: no file has them."""
 
 rewritten: dict[types.CodeType, types.CodeType] = {}
-"""Code that a step was led out of (`inline.py`), and what it was."""
+"""Code that a step was led out of (`own_step/hoist.py`), and what it was."""
 
 
 @dataclass(frozen=True, eq=False)

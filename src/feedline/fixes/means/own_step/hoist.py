@@ -37,12 +37,12 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from feedline.fixes.means.own_step import loop_parts
+from feedline.fixes.means.own_step.extract import Aside, compiled_aside
+from feedline.fixes.means.own_step.switch import Switch, with_constants
+from feedline.job.source.frames import values_in
 from feedline.job.source.lines import is_library
-from feedline.job.steps import parts
-from feedline.job.steps.aside import Aside, compiled_aside
-from feedline.job.steps.frames import values_in
-from feedline.job.steps.names import Names, Scope, Tables, looked_at
-from feedline.job.steps.switch import Switch, with_constants
+from feedline.job.source.scopes import Names, Scope, Tables, looked_at
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +145,8 @@ def _rewritten(
     tables = Tables(importlib.util.decode_source(text), path)
     made: list[Inline] = []
     taken: set[int] = set()  # there is no part in a part
-    for scope in parts.scopes(tree):
-        for place in list(parts.loops(scope)):
+    for scope in loop_parts.scopes(tree):
+        for place in list(loop_parts.loops(scope)):
             lines = frozenset(_lines(tree, place.loop))
             names = tables.names(scope)
             if names is None or id(place.loop) in taken:
@@ -169,7 +169,7 @@ def _rewritten(
 def _lines(tree: ast.Module, loop: ast.For | ast.While) -> Iterator[int]:
     """Of the loop itself; and where it calls `next(batches)`, of `batches = iter(...)`
     wherever that stands."""
-    yield from parts.header(loop)
+    yield from loop_parts.header(loop)
     asked = {
         node.args[0].id
         for node in ast.walk(loop)
@@ -181,15 +181,17 @@ def _lines(tree: ast.Module, loop: ast.For | ast.While) -> Iterator[int]:
     for node in ast.walk(tree) if asked else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             made = getattr(node.value.func, "id", "") == "iter"
-            if made and asked & set().union(*map(parts.stores, node.targets)):
+            if made and asked & set().union(*map(loop_parts.stores, node.targets)):
                 yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def part_of(scope: Scope, place: parts.Place, names: Names) -> parts.Part | None:
+def part_of(
+    scope: Scope, place: loop_parts.Place, names: Names
+) -> loop_parts.Part | None:
     """The step in this loop, if it is the same whether it runs where it stands or
     elsewhere."""
     body = place.loop.body
-    start = next((i for i, each in enumerate(body) if parts.is_tape(each)), None)
+    start = next((i for i, each in enumerate(body) if loop_parts.is_tape(each)), None)
     part = _longest(body[start:]) if start is not None else None
     if part is None or part.sets & names.shared:
         return None
@@ -200,7 +202,7 @@ def part_of(scope: Scope, place: parts.Place, names: Names) -> parts.Part | None
         isinstance(node, ast.AnnAssign) for s in part.statements for node in ast.walk(s)
     ):
         return None  # the module notes the annotation
-    used = part.sets & parts.loads(scope, apart_from=part.statements)
+    used = part.sets & loop_parts.loads(scope, apart_from=part.statements)
     if not used <= part.sure or used & part.tapes:
         return None
     if part.reads & (names.local | place.changing) & names.set_elsewhere:
@@ -210,8 +212,8 @@ def part_of(scope: Scope, place: parts.Place, names: Names) -> parts.Part | None
 
 def _led_out(
     scope: Scope,
-    place: parts.Place,
-    part: parts.Part,
+    place: loop_parts.Place,
+    part: loop_parts.Part,
     names: Names,
     path: str,
     lines: frozenset[int],
@@ -227,7 +229,7 @@ def _led_out(
         path,
         returns=True,
     )
-    given = part.sets & parts.loads(scope, apart_from=part.statements)
+    given = part.sets & loop_parts.loads(scope, apart_from=part.statements)
     switch = Switch()
     body = place.loop.body
     start = next(i for i, each in enumerate(body) if each is part.statements[0])
@@ -245,23 +247,23 @@ def _led_out(
     )
 
 
-def _longest(body: list[ast.stmt]) -> parts.Part | None:
+def _longest(body: list[ast.stmt]) -> loop_parts.Part | None:
     """As many statements as may go together, up to the last that trains, if
     gradients are taken in them."""
-    part, found = parts.Part(), None
+    part, found = loop_parts.Part(), None
     gradients: set[str] = set()  # names that hold them
     for statement in body:
         grown = (
-            parts.with_one_more(part, statement)
-            if parts.only_computes(statement)
+            loop_parts.with_one_more(part, statement)
+            if loop_parts.only_computes(statement)
             else None
         )
         if grown is None:
             break
         part = grown
         taken = _names_attribute(statement, {"gradient"})
-        if taken or gradients & parts.loads(statement):
-            gradients |= parts.stores(statement)
+        if taken or gradients & loop_parts.loads(statement):
+            gradients |= loop_parts.stores(statement)
             found = part
         elif found is not None and _names_attribute(statement, _TRAINS):
             found = part

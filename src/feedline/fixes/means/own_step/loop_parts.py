@@ -7,8 +7,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from feedline.job.source.changing import CHANGING
-from feedline.job.steps.names import Scope, bound
+from feedline.job.source.mutating import CHANGING
+from feedline.job.source.scopes import Scope, bound
 
 _PLAIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.If)
 _LEAVES = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Await)

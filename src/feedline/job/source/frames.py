@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from feedline.job.source.definitions import File, file_of
 from feedline.job.source.lines import is_library
-from feedline.job.steps.definition import File, file_of
 
 _GET_ITER = dis.opmap["GET_ITER"]
 _OPTIMIZED = 0x1

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from feedline.job.steps import definition
+from feedline.job.source import definitions
 
 Taker: TypeAlias = Callable[[types.FrameType], "tuple[Any, ...] | None"]
 
@@ -105,7 +105,7 @@ def with_constants(
     )
     if like != plain or not (has_switch or _only_inside(plain, code)):
         raise ValueError(f"{code.co_name} is not the same without its switch")
-    definition.rewritten[result] = plain
+    definitions.rewritten[result] = plain
     return result
 
 

@@ -1,6 +1,6 @@
 """A step that stands in a loop itself, run as a graph where that is the same.
 
-The loop has a switch in front of the step (`inline.py`). While it is on, what the step
+The loop has a switch in front of the step (`hoist.py`). While it is on, what the step
 reads is taken from the loop's own frame; the graph computes what the step would leave;
 and the loop goes on with it. Tensors come from the graph. Other things that are left,
 numbers and variables, are what they were when the graph was made: `Held` sees to it
@@ -16,10 +16,10 @@ import threading
 import types
 from typing import Any
 
+from feedline.fixes.means.own_step.graph_step import OwnStep, kind_of
+from feedline.fixes.means.own_step.hoist import Inline
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.inline import Inline
-from feedline.job.steps.source import is_keras_variable
-from feedline.job.steps.twin import OwnStep, kind_of
+from feedline.job.source.graph_safe import is_keras_variable
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import inspect
 import textwrap
 from typing import Any
 
-from feedline.job.source.changing import CHANGING
+from feedline.job.source.mutating import CHANGING
 from feedline.job.tfdata.functions import closure
 
 _MADE = (

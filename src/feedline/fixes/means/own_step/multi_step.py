@@ -1,4 +1,4 @@
-"""Several steps of a bare loop in one launch (`bare.py` says which loops are).
+"""Several steps of a loop in one launch (`step_only_loop.py` says of which loops).
 
 The loop asks for its next batch; all but the last of some steps are made before it
 gets one, in one graph that takes their batches from the loop's own iterator. Python
@@ -15,12 +15,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline.fixes.means.own_step.graph_step import OwnStep, unoptimized
+from feedline.fixes.means.own_step.inline_step import InlineStep
+from feedline.fixes.means.own_step.step_only_loop import Bare
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.bare import Bare
-from feedline.job.steps.frames import caught
-from feedline.job.steps.inline_step import InlineStep
-from feedline.job.steps.source import held_by
-from feedline.job.steps.twin import OwnStep, unoptimized
+from feedline.job.source.frames import caught
+from feedline.job.source.graph_safe import held_by
 from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)

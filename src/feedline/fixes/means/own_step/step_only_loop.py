@@ -5,7 +5,7 @@
 
 Between two such steps nothing of the script's runs, and of all that they set only
 what the last one has set is ever read: so several of them may go in one launch
-(`together.py`). The script is left as it is: when the loop asks for a batch its frame
+(`multi_step.py`). The script is left as it is: when the loop asks for a batch its frame
 is at hand, and its body is compiled once more, aside, with what the names of the frame
 hold. Knows no TensorFlow.
 """
@@ -19,11 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from feedline.job.steps import definition, parts
-from feedline.job.steps.aside import Aside, compiled_aside
-from feedline.job.steps.frames import running, starts_a_loop, values_in
-from feedline.job.steps.inline import part_of
-from feedline.job.steps.names import Names, Scope, Tables, looked_at
+from feedline.fixes.means.own_step import loop_parts
+from feedline.fixes.means.own_step.extract import Aside, compiled_aside
+from feedline.fixes.means.own_step.hoist import part_of
+from feedline.job.source import definitions
+from feedline.job.source.frames import running, starts_a_loop, values_in
+from feedline.job.source.scopes import Names, Scope, Tables, looked_at
 
 _STEP = "\0feedline step"
 
@@ -49,15 +50,15 @@ class Bare:
 class _Loop:
     """A bare loop in the source."""
 
-    place: parts.Place
+    place: loop_parts.Place
     loop: ast.For
-    part: parts.Part
+    part: loop_parts.Part
     names: Names
     scope: Scope
     path: str
 
     def compiled(self, statements: Sequence[ast.stmt]) -> Aside:
-        given = self.part.reads & parts.stores(self.loop.target)
+        given = self.part.reads & loop_parts.stores(self.loop.target)
         local = self.names.local - self.part.sets
         return compiled_aside(statements, given, local, self.scope, self.path)
 
@@ -87,7 +88,7 @@ def of(frame: types.FrameType, line: int) -> Bare | None:
     return Bare(
         _arguments(found.loop, aside.parameters),
         aside.function(around, values),
-        changing=frozenset(parts.stores(found.loop.target) | found.part.sets),
+        changing=frozenset(loop_parts.stores(found.loop.target) | found.part.sets),
         around=around if isinstance(found.scope, ast.Module) else None,
         unchanged=unchanged,
         with_step=with_step,
@@ -102,12 +103,12 @@ def reads_directly(code: types.CodeType | None) -> bool:
 
 
 def _in_source(code: types.CodeType, line: int) -> _Loop | None:
-    file = definition.file_of(code)
+    file = definitions.file_of(code)
     scope = file.scope_of(code) if file is not None else None
     if file is None or not isinstance(scope, ast.Module | ast.FunctionDef):
         return None
     names = Tables(file.text, code.co_filename).names(scope)
-    places = [p for p in parts.loops(scope) if line in parts.header(p.loop)]
+    places = [p for p in loop_parts.loops(scope) if line in loop_parts.header(p.loop)]
     if len(places) != 1 or names is None or looked_at(file.tree):
         return None
     loop = places[0].loop
@@ -121,13 +122,13 @@ def _in_source(code: types.CodeType, line: int) -> _Loop | None:
 def _may_go_together(found: _Loop) -> bool:
     """Does nobody but the body itself see what a round in the middle sets?"""
     part, names = found.part, found.names
-    given = parts.stores(found.loop.target)
+    given = loop_parts.stores(found.loop.target)
     if (part.sets | given) & names.shared or part.sets & given:
         return False
     if not isinstance(found.scope, ast.Module) and not part.sets | given <= names.own:
         return False
     # What a round sets only sometimes, an earlier one may have left for others.
-    used = parts.loads(found.scope, apart_from=part.statements)
+    used = loop_parts.loads(found.scope, apart_from=part.statements)
     if not part.sure >= part.sets & used:
         return False
     changing = found.place.changing - given
@@ -136,12 +137,13 @@ def _may_go_together(found: _Loop) -> bool:
 
 def _trains(loop: ast.For, tree: ast.Module) -> bool:
     """Is there a tape in it, or in a function of the file that it calls?"""
-    if any(map(parts.is_tape, ast.walk(loop))):
+    if any(map(loop_parts.is_tape, ast.walk(loop))):
         return True
     trained = {
         node.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and any(map(parts.is_tape, ast.walk(node)))
+        if isinstance(node, ast.FunctionDef)
+        and any(map(loop_parts.is_tape, ast.walk(node)))
     }
     called = [n.func for n in ast.walk(loop) if isinstance(n, ast.Call)]
     return any(
@@ -150,15 +152,15 @@ def _trains(loop: ast.For, tree: ast.Module) -> bool:
     )
 
 
-def _whole(loop: ast.For) -> parts.Part | None:
+def _whole(loop: ast.For) -> loop_parts.Part | None:
     """Its body, if it only computes and no round needs what another has set."""
     if loop.orelse or not _only_names(loop.target):
         return None
-    part: parts.Part | None = parts.Part()
+    part: loop_parts.Part | None = loop_parts.Part()
     for statement in loop.body:
-        if part is None or not parts.only_computes(statement):
+        if part is None or not loop_parts.only_computes(statement):
             return None
-        part = parts.with_one_more(part, statement)
+        part = loop_parts.with_one_more(part, statement)
     return part
 
 

@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.definition import made
-from feedline.job.steps.frames import caught
-from feedline.job.steps.held import Held
-from feedline.job.steps.library import keeps_only_variables
-from feedline.job.steps.source import held_by, instead_of, is_users_class
+from feedline.job.source.allowed import keeps_only_variables
+from feedline.job.source.definitions import made
+from feedline.job.source.dependencies import Held
+from feedline.job.source.frames import caught
+from feedline.job.source.graph_safe import held_by, instead_of, is_users_class
 from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)

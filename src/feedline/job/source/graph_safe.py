@@ -4,9 +4,9 @@ Judged by its source.
 A graph keeps what Python did while it was traced: what is printed would be heard
 once, and a number that the script changes later would stay as it was. So every
 statement and every name in the function, and in the user's functions and layers that
-it uses (`body.py`), must be of a kind that is known to mean the same in a graph and to
-keep nothing in Python (`library.py`); anything else is a reason to leave it alone. What
-a name holds is noted (`held.py`).
+it uses (`statements.py`), must be of a kind that is known to mean the same in a graph
+and to keep nothing in Python (`allowed.py`); anything else is a reason to leave it
+alone. What a name holds is noted (`dependencies.py`).
 
 Which of the user's methods run? Those that a library may call, because they stand for
 one of its own, and those whose names stand anywhere in what runs.
@@ -24,10 +24,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from feedline.job.loops.loop import CannotRun
+from feedline.job.source import allowed
+from feedline.job.source.allowed import keeps_only_variables
+from feedline.job.source.dependencies import Held, contents
 from feedline.job.source.lines import is_library
-from feedline.job.steps import library
-from feedline.job.steps.held import Held, contents
-from feedline.job.steps.library import keeps_only_variables
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def reached_by(model: Any) -> list[Any]:
     them; raises `CannotRun` where that cannot be told."""
     look = _look_at(model)
     if look.draws_from_keras:
-        seed = library.seed_of_keras()
+        seed = allowed.seed_of_keras()
         if seed is None:
             raise CannotRun("it draws from the seed of Keras, which is not made yet")
         look.object(seed)
@@ -161,7 +161,7 @@ class Look:
         return True
 
     def function(self, function: Any, me: Any = None) -> None:
-        from feedline.job.steps.body import Body
+        from feedline.job.source.statements import Body
 
         if self._is_new(function, me):
             Body(self, instead_of.get(function, function), me).read()
@@ -176,7 +176,7 @@ class Look:
     def called(self, name: str, place: str) -> None:
         """A method of something that only running the step would tell."""
         self.named(name)
-        if name not in library.METHODS:
+        if name not in allowed.METHODS:
             self._called.setdefault(name, place)
 
     def finish(self) -> None:
@@ -192,19 +192,19 @@ class Look:
         if isinstance(value, _Unknown) or type(value) in PLAIN:
             return
         if inspect.ismodule(value):
-            if not library.is_library_module(value):
+            if not allowed.is_library_module(value):
                 raise CannotRun(f"uses the module {said}")
         elif type(value) is tuple or _is_named_tuple(value):
             for each in value:
                 self.value(each, said)
-        elif library.is_container(value):
+        elif allowed.is_container(value):
             self._container(value, said)
         elif inspect.isclass(value):
-            if made and not library.may_make(value):
+            if made and not allowed.may_make(value):
                 raise CannotRun(f"makes objects of {said}")
         elif is_graph(value):
             self._graph(value, said)
-        elif inspect.isroutine(value) or library.may_call(value):
+        elif inspect.isroutine(value) or allowed.may_call(value):
             self._routine(value, said)
         elif keeps_only_variables(type(value)):
             self.object(value)
@@ -233,14 +233,14 @@ class Look:
         if is_users(value):
             me = None if inspect.ismodule(owner) or inspect.isclass(owner) else owner
             self.function(getattr(value, "__func__", value), me)
-        elif library.may_call(value):
+        elif allowed.may_call(value):
             return
-        elif inspect.isclass(owner) and library.is_known_class(owner):
-            if value.__name__ not in library.METHODS:
+        elif inspect.isclass(owner) and allowed.is_known_class(owner):
+            if value.__name__ not in allowed.METHODS:
                 raise CannotRun(f"calls {said}()")
         elif owner is not None and keeps_only_variables(type(owner)):
             self.object(owner)
-            if value.__name__ not in library.METHODS:
+            if value.__name__ not in allowed.METHODS:
                 raise CannotRun(f"calls {said}()")
         else:
             raise CannotRun(f"calls {said}()")
