@@ -24,9 +24,9 @@ import numpy as np
 import tensorflow as tf
 from types import SimpleNamespace
 from feedline.prove.bound import bound
-from feedline.job.identity.step import step_of
-from feedline.job.pipeline import Where
-from feedline.job.read import read
+from feedline.fixes.identity.step import step_of
+from feedline.job.tfdata.pipeline import Where
+from feedline.job.tfdata.read import read
 
 FACTOR = 2.0
 TABLE = np.arange(4, dtype="f4")

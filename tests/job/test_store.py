@@ -250,7 +250,7 @@ FORGE = """
     import os, random, resource, signal, sys, time
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     import tensorflow as tf
-    from feedline.job.store import Store, StoreFull
+    from feedline.fixes.means.store import Store, StoreFull
 
     folder = sys.argv[1]
     KEY = "0123456789abcdef"
@@ -351,8 +351,8 @@ PIPELINES = """
     import os, sys
     import numpy as np
     import tensorflow as tf
-    from feedline.job.read import read
-    from feedline.job.store.fingerprint import fingerprint
+    from feedline.job.tfdata.read import read
+    from feedline.fixes.means.store.fingerprint import fingerprint
 
     files = sys.argv[1]
     salt = int(sys.argv[2])

@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """\
 import ctypes, os, sys, threading
-from feedline.rehearsal import landlock
+from feedline.session.rehearsal import landlock
 
 scratch, outside = sys.argv[1:]
 file = open(os.path.join(outside, "open already"), "w")

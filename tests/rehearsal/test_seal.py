@@ -11,8 +11,8 @@ import pytest
 HEAD = """\
 import os, sys
 sys.dont_write_bytecode = True
-from feedline.rehearsal import landlock, native
-from feedline.rehearsal.seal import Seal
+from feedline.session.rehearsal import landlock, native
+from feedline.session.rehearsal.seal import Seal
 
 class Ended(BaseException):
     pass

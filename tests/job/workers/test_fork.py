@@ -11,7 +11,7 @@ from feedline.fixes.means.workers import CannotFix, fork
 PROGRAM = """
 import threading
 import numpy as np
-from feedline.job.workers.pool import Pool
+from feedline.fixes.means.workers.pool import Pool
 
 a, b = np.random.default_rng(0).normal(size=(2, 300, 300)).astype(np.float32)
 products = 0

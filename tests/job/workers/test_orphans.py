@@ -14,8 +14,8 @@ pytestmark = pytest.mark.tensorflow
 SCRIPT = """
     import os, signal, sys, time
     import tensorflow as tf
-    from feedline.job.workers.function import parallel_python_map
-    from feedline.job.read import read
+    from feedline.fixes.means.workers.function import parallel_python_map
+    from feedline.job.tfdata.read import read
 
     folder = sys.argv[1]
 
