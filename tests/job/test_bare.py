@@ -100,7 +100,7 @@ class Batches:
 
     def __iter__(self):
         frame = user_frame(frames.sys._getframe(1))
-        self.direct = step_only_loop.reads_directly(frame.f_code)
+        self.direct = frames.reads_directly(frame.f_code)
         return Rounds(self, list(self.elements))
 
 

@@ -20,6 +20,8 @@ from dataclasses import replace
 from typing import Any
 
 from feedline.errors import FeedlineError
+from feedline.fixes.means.own_step.hoist import Hoist, rewriting
+from feedline.fixes.means.own_step.maker import OwnSteps
 from feedline.job.job import Job
 from feedline.job.loops.loop import InputFailed, LoopEnded, drive
 from feedline.job.script import run as script
@@ -51,7 +53,11 @@ class Examination:
         self.clock = SystemClock()
         self.began = self.clock.now()
         self.watch = Watch(
-            self.clock, self.on_warm, loop=order.loop, patient=order.patient
+            self.clock,
+            self.on_warm,
+            loop=order.loop,
+            patient=order.patient,
+            steps=OwnSteps(),
         )
         self.sampler = RunSampler(SystemClock(), self.watch)
         self.outcome: Outcome | None = None
@@ -67,7 +73,7 @@ class Examination:
                 list(self.order.target),
                 module=self.order.module,
                 watch=self.watch,
-                hoist=self.hoists(),
+                rewrite=rewriting(self.hoists()),
                 stops=self.stops,
                 begin=self.begin,
                 failed=self.script_failed,
@@ -88,7 +94,7 @@ class Examination:
     def script_failed(self, error: BaseException) -> None:
         """The script ends with an error of its own."""
 
-    def hoists(self) -> script.Hoist:
+    def hoists(self) -> Hoist:
         """Of which loops are the steps made functions?"""
         return False
 

@@ -31,9 +31,9 @@ from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.identity.part import Part
 from feedline.fixes.identity.step import step_of
+from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.fixes.saved import SavedPlan
 from feedline.job.job import Job
-from feedline.job.script.run import Hoist
 from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
 from feedline.monitor.live import Live

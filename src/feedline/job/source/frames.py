@@ -57,6 +57,27 @@ def starts_a_loop(frame: types.FrameType) -> bool:
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _GET_ITER
 
 
+def reads_directly(code: types.CodeType | None) -> bool:
+    """Asked while an iterator is being made: is it a `for` of this code that asks for
+    it, with nothing in between?"""
+    frame = running(code)
+    return frame is not None and starts_a_loop(frame)
+
+
+def caller_of(
+    frame: types.FrameType | None, body: types.CodeType | None
+) -> types.CodeType | None:
+    """The user's function that the body of a loop called to come to this frame, the
+    outermost; `body` is the code that the loop stands in. None where the body itself
+    is here, or does not show."""
+    found = None
+    while frame is not None and frame.f_code is not body:
+        if not is_library(frame.f_code.co_filename):
+            found = frame.f_code
+        frame = frame.f_back
+    return found if frame is not None else None
+
+
 def caught(frame: types.FrameType | None) -> bool:
     """Would the script notice an error from here, and could it go on?"""
     while frame is not None:

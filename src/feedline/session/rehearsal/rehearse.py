@@ -18,8 +18,8 @@ from statistics import median
 from typing import Any, NoReturn
 
 from feedline.errors import one_sentence
+from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.job.loops.loop import CannotRun, Experiment, InputFailed, LoopEnded, drive
-from feedline.job.script.run import Hoist
 from feedline.job.script.watch import ScriptStopped
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.process import threads

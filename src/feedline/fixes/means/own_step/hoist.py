@@ -33,7 +33,7 @@ import importlib.util
 import logging
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,6 @@ from feedline.fixes.means.own_step import loop_parts
 from feedline.fixes.means.own_step.extract import Aside, compiled_aside
 from feedline.fixes.means.own_step.switch import Switch, with_constants
 from feedline.job.source.frames import values_in
-from feedline.job.source.lines import is_library
 from feedline.job.source.scopes import Names, Scope, Tables, looked_at
 
 log = logging.getLogger(__name__)
@@ -104,6 +103,19 @@ def at(path: str, line: int) -> Inline | None:
     return found[0] if len(found) == 1 else None
 
 
+Hoist = bool | frozenset[int]
+"""Which loops' steps are made functions: all, none, or those of the loops on these
+lines."""
+
+
+def rewriting(hoist: Hoist) -> Callable[[bytes, str], types.CodeType | None] | None:
+    """How `job/script/run.py` is to compile the script for it."""
+    if not hoist:
+        return None
+    only = None if hoist is True else hoist
+    return lambda text, path: hoisted(text, path, only=only)
+
+
 def hoisted(
     text: bytes, path: str, only: Set[int] | None = None
 ) -> types.CodeType | None:
@@ -120,20 +132,6 @@ def hoisted(
         except Exception:  # the script as it is will do
             log.info("the loops of %s are left as they are", path, exc_info=True)
             return None
-
-
-def caller_of(
-    frame: types.FrameType | None, body: types.CodeType | None
-) -> types.CodeType | None:
-    """The user's function that the body of a loop called to come to this frame, the
-    outermost; `body` is the code that the loop stands in. None where the body itself
-    is here, or does not show."""
-    found = None
-    while frame is not None and frame.f_code is not body:
-        if not is_library(frame.f_code.co_filename):
-            found = frame.f_code
-        frame = frame.f_back
-    return found if frame is not None else None
 
 
 def _rewritten(

@@ -23,7 +23,7 @@ from feedline.fixes.means.own_step import loop_parts
 from feedline.fixes.means.own_step.extract import Aside, compiled_aside
 from feedline.fixes.means.own_step.hoist import part_of
 from feedline.job.source import definitions
-from feedline.job.source.frames import running, starts_a_loop, values_in
+from feedline.job.source.frames import running, values_in
 from feedline.job.source.scopes import Names, Scope, Tables, looked_at
 
 _STEP = "\0feedline step"
@@ -93,13 +93,6 @@ def of(frame: types.FrameType, line: int) -> Bare | None:
         unchanged=unchanged,
         with_step=with_step,
     )
-
-
-def reads_directly(code: types.CodeType | None) -> bool:
-    """Asked while an iterator is being made: is it a `for` of this code that asks for
-    it, with nothing in between?"""
-    frame = running(code)
-    return frame is not None and starts_a_loop(frame)
 
 
 def _in_source(code: types.CodeType, line: int) -> _Loop | None:
