@@ -21,7 +21,7 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job.tfdata import owners
-from feedline.job.tfdata.ops import OPS
+from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
@@ -111,7 +111,7 @@ def shared(pipeline: Pipeline) -> frozenset[int]:
     kept = {
         id(stage.handle.dataset): stage.number
         for stage in pipeline.stages()
-        if stage.op in OPS and OPS[stage.op].keeps_state
+        if stage.op in OPS and OPS[stage.op].has(Fact.STATE)
     }
     if not kept:
         return frozenset()

@@ -193,7 +193,7 @@ def _let_go_of_tuned() -> None:
 def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]:
     """Numbers of the stages that keep a state and belong to a dataset that was
     read from already: to make them again would start that state anew."""
-    from feedline.job.tfdata.ops import OPS
+    from feedline.job.tfdata.ops import OPS, Fact
 
     known = {
         id(stage.handle.dataset)
@@ -204,6 +204,6 @@ def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]
         stage.number
         for stage in pipeline.numbered().stages()
         if stage.op in OPS
-        and OPS[stage.op].keeps_state
+        and OPS[stage.op].has(Fact.STATE)
         and id(stage.handle.dataset) in known
     )

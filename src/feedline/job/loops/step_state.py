@@ -22,6 +22,7 @@ from feedline.job.source.graph_safe import (
     is_users,
     is_users_class,
 )
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.effects import Effect, effect_of, op_counts, operations
 from feedline.job.tfdata.generators import adapter_of
 from feedline.job.tfdata.pipeline import Pipeline
@@ -58,7 +59,7 @@ def check_pipeline(pipeline: Pipeline) -> None:
     """Raise where reading a copy of this pipeline would leave something behind."""
     for stage in pipeline.stages():
         at = f" at {stage.where}" if stage.where else ""
-        if stage.op == "opaque":
+        if stage.op == ops.OPAQUE:
             raise CannotPutBack(f"the pipeline has a stage that is not known{at}")
         if adapter_of(stage.handle) is not None:
             raise CannotPutBack(f"the PyDataset behind {stage.op}{at} may keep a state")

@@ -30,6 +30,7 @@ from tensorflow.python.data.ops import (
 
 from feedline.job.tfdata.arguments import UNSET, Dataset, window_size
 from feedline.job.tfdata.functions import closure
+from feedline.job.tfdata.ops import Op
 from feedline.job.tfdata.options import from_dict
 
 Args = dict[str, Any]
@@ -59,6 +60,16 @@ class Order:
 
 
 Build = Callable[[Order], Dataset]
+
+
+def maker(op: Op) -> Build:
+    """How an object of this op is made: the function of this file that the op table
+    names, a method of the input where it names none."""
+    if op.build is None:
+        return method(op.name)
+    function = globals()[op.build.name]
+    chosen: Build = function(op.build.given) if op.build.given else function
+    return chosen
 
 
 def method(name: str) -> Build:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.tfdata import graph
+from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.arguments import (
     Dataset,
     count,
@@ -58,7 +58,7 @@ def _from_generator(dataset: Dataset) -> Found | None:
     inside = closure(closure(dataset._map_func._func)["get_iterator_id_fn"])
     generator = inside["generator_state"]._generator
     users = ((dataset._map_func, generator),)
-    return Found(dataset, "from_generator", users=users, composite=True)
+    return Found(dataset, ops.FROM_GENERATOR, users=users, composite=True)
 
 
 def _counter(dataset: Dataset) -> Found | None:
@@ -70,7 +70,7 @@ def _counter(dataset: Dataset) -> Found | None:
         "step": plain(closure(func)["step"]),
         "dtype": dataset.element_spec.dtype.name,
     }
-    return Found(dataset, "counter", args=args, composite=True)
+    return Found(dataset, ops.COUNTER, args=args, composite=True)
 
 
 def _list_files(dataset: Dataset) -> Found | None:
@@ -87,7 +87,7 @@ def _list_files(dataset: Dataset) -> Found | None:
         "seed": seed(dataset) if shuffled else None,
     }
     return Found(
-        dataset, "list_files", args=args, seeds=seeds_of(dataset), composite=True
+        dataset, ops.LIST_FILES, args=args, seeds=seeds_of(dataset), composite=True
     )
 
 
@@ -117,7 +117,7 @@ def _make_csv(dataset: Dataset) -> Found | None:
     if shuffles:
         args["shuffle_buffer_size"] = plain(shuffles[0]._buffer_size)
         args["shuffle_seed"] = seed(shuffles[0])
-    return Found(dataset, "make_csv_dataset", args=args, composite=True)
+    return Found(dataset, ops.MAKE_CSV_DATASET, args=args, composite=True)
 
 
 _CSV_ROW_ARGUMENTS = (
@@ -143,7 +143,7 @@ def _ragged_batch(dataset: Dataset) -> Found | None:
         "drop_remainder": plain(dataset._drop_remainder),
         "row_splits_dtype": row_splits_dtype(ragged),
     }
-    return _over(dataset, "ragged_batch", [ragged._input_dataset], args)
+    return _over(dataset, ops.RAGGED_BATCH, [ragged._input_dataset], args)
 
 
 def _bucket(dataset: Dataset) -> Found | None:
@@ -163,7 +163,7 @@ def _bucket(dataset: Dataset) -> Found | None:
     }
     users = ((dataset._key_func, inside["element_length_func"]),)
     return _over(
-        dataset, "bucket_by_sequence_length", dataset._inputs(), args, users=users
+        dataset, ops.BUCKET_BY_SEQUENCE_LENGTH, dataset._inputs(), args, users=users
     )
 
 
@@ -176,7 +176,7 @@ def _enumerate(dataset: Dataset) -> Found | None:
     start = graph.enumerates_from(pair[0])
     if start is None or not hasattr(pair[1], "element_spec"):
         return None
-    return _over(dataset, "enumerate", [pair[1]], {"start": start})
+    return _over(dataset, ops.ENUMERATE, [pair[1]], {"start": start})
 
 
 def _snapshot(dataset: Dataset) -> Found | None:
@@ -185,7 +185,9 @@ def _snapshot(dataset: Dataset) -> Found | None:
     inner = find(dataset._input_dataset)
     (numbered,) = inner.inputs
     users = tuple(pair for pair in inner.users if pair[0] is inner.traced[0])
-    return _over(dataset, "snapshot", [numbered._datasets[1]], inner.args, users=users)
+    return _over(
+        dataset, ops.SNAPSHOT, [numbered._datasets[1]], inner.args, users=users
+    )
 
 
 def _sample(dataset: Dataset) -> Found | None:
@@ -209,7 +211,7 @@ def _sample(dataset: Dataset) -> Found | None:
         "stop_on_empty_dataset": dataset._stop_on_empty_dataset,
         "rerandomize_each_iteration": drawn._rerandomize,
     }
-    return _over(dataset, "sample_from_datasets", inputs, args, seeds=seeds_of(drawn))
+    return _over(dataset, ops.SAMPLE_FROM_DATASETS, inputs, args, seeds=seeds_of(drawn))
 
 
 def _exp(logits: Any) -> tuple[float, ...]:
@@ -222,7 +224,7 @@ def _choose(dataset: Dataset) -> Found | None:
         return None
     inputs = [*dataset._data_inputs, dataset._selector_input]
     args = {"stop_on_empty_dataset": dataset._stop_on_empty_dataset}
-    return _over(dataset, "choose_from_datasets", inputs, args)
+    return _over(dataset, ops.CHOOSE_FROM_DATASETS, inputs, args)
 
 
 def _resample(dataset: Dataset) -> Found | None:
@@ -246,7 +248,7 @@ def _resample(dataset: Dataset) -> Found | None:
     else:
         return None
     return _over(
-        dataset, "rejection_resample", [upstream], {}, users=((func, class_func),)
+        dataset, ops.REJECTION_RESAMPLE, [upstream], {}, users=((func, class_func),)
     )
 
 

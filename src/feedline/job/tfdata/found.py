@@ -9,14 +9,13 @@ from typing import Any
 
 from tensorflow.python.data.ops import dataset_ops
 
-from feedline.job.tfdata.arguments import UNSET, Dataset, argument
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.arguments import UNSET, Dataset, argument, found
 from feedline.job.tfdata.functions import closure
-from feedline.job.tfdata.ops import CLASSES, Op
+from feedline.job.tfdata.ops import CLASSES, OPAQUE, By, Fact, Op
 from feedline.job.tfdata.reuse import Seeds
 
-OPAQUE = "opaque"
 _log = logging.getLogger(__name__)
-_HAVE_DEFAULT_FUNCTIONS = {"group_by_window", "snapshot", "load"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def find(dataset: Dataset) -> Found:
 
 def _find(op: Op, dataset: Dataset) -> Found:
     traced = tuple(getattr(dataset, name) for name in op.functions)
-    upstream = op.inputs(dataset) if op.inputs else dataset._inputs()
+    upstream = found(op.inputs)(dataset) if op.inputs else dataset._inputs()
     return Found(
         dataset,
         op.name,
@@ -79,8 +78,8 @@ def seeds_of(dataset: Dataset) -> tuple[Seeds, ...]:
 
 
 def _args(op: Op, dataset: Dataset) -> dict[str, Any]:
-    if callable(op.args):
-        args = op.args(dataset)
+    if isinstance(op.args, By):
+        args = dict(found(op.args)(dataset))
     else:
         args = {name: argument(dataset, name, at) for name, at in op.args.items()}
     if getattr(dataset, "_name", None) is not None:
@@ -92,10 +91,10 @@ def _users(op: Op, traced: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
     """Without what TensorFlow itself passes where the user passed nothing."""
     for one in traced:
         func = one._func
-        if op.name == "group_by_window":
+        if op.name == ops.GROUP_BY_WINDOW:
             inside = closure(func)
             func = inside.get("key_func") or inside.get("window_size_func") or func
         module = str(getattr(func, "__module__", ""))
         default = module.startswith("tensorflow.python.data.")
-        if not (default and op.name in _HAVE_DEFAULT_FUNCTIONS):
+        if not (default and op.has(Fact.DEFAULT_FUNCTIONS)):
             yield one, func

@@ -26,9 +26,10 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.errors import CannotRebuild
-from feedline.job.tfdata.builders import Order
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.builders import Order, maker
 from feedline.job.tfdata.found import Found, find
-from feedline.job.tfdata.ops import OPS
+from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.options import from_dict, to_dict
 from feedline.job.tfdata.own_stage import MADE_BY
 from feedline.job.tfdata.pipeline import Pipeline, Stage
@@ -83,7 +84,7 @@ class _Maker:
         pairs = zip(found.inputs, inputs, strict=True)
         if found.composite:
             return self._graft(found.dataset, {id(old): new for old, new in pairs})
-        renewed = self._fresh and found.op in OPS and OPS[found.op].keeps_state
+        renewed = self._fresh and ops.has(found.op, Fact.STATE)
         if all(old is new for old, new in pairs) and not renewed:
             return found.dataset
         return self._make(found.op, dict(found.args), found, inputs)
@@ -120,17 +121,17 @@ class _Maker:
         with reusing(traced, like.seeds if like is not None and same_seed else ()):
             old_dataset = like.dataset if like is not None else None
             order = Order(inputs, args, functions, old_dataset)
-            dataset = OPS[name].maker(order)
+            dataset = maker(OPS[name])(order)
         if scratch is not None:
             weakref.finalize(dataset, shutil.rmtree, scratch, ignore_errors=True)
         return dataset
 
     def _move_to_scratch(self, name: str, args: dict[str, Any]) -> str | None:
         """A fresh pipeline does not write where the job writes."""
-        at = {"cache": "filename", "snapshot": "path"}.get(name, "")
+        at = OPS[name].writes_to
         if not (self._fresh and args.get(at)):
             return None
-        if name == "cache" and tf.io.gfile.exists(f"{args[at]}.index"):
+        if name == ops.CACHE and tf.io.gfile.exists(f"{args[at]}.index"):
             return None
         scratch = tempfile.mkdtemp(prefix="feedline-")
         args[at] = str(Path(scratch, name))
