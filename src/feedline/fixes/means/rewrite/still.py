@@ -26,6 +26,7 @@ from feedline.fixes.means.rewrite.flat import (
     flat,
     replay,
 )
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
 
 
@@ -78,7 +79,7 @@ def names_and_order(stage: Stage) -> Stage:
         names.op, args=names.args, spec=stage.spec, where=stage.where, handle=names
     )
     return replace(
-        stage, op="shuffle", inputs=(front,), args=shuffle.args, handle=shuffle
+        stage, op=ops.SHUFFLE, inputs=(front,), args=shuffle.args, handle=shuffle
     )
 
 

@@ -25,6 +25,7 @@ from tensorflow.python.data.ops import dataset_ops
 from feedline.fixes.means.store.errors import CHANGED
 from feedline.fixes.means.store.evidence import Evidence
 from feedline.fixes.means.store.unlisted import unlisted
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.own_stage import MADE_BY, OwnStage
 
 _log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class Guarded(
         super().__init__(source, self._chosen._variant_tensor)
 
     def stands_for(self) -> str:
-        return "cache"
+        return ops.CACHE
 
     def reads_from(self) -> Any:
         return self.source

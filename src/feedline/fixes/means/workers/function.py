@@ -24,6 +24,7 @@ from tensorflow.python.ops import script_ops
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
 from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
+from feedline.job.tfdata import ops as tfdata_ops
 from feedline.job.tfdata.found import Found
 from feedline.job.tfdata.functions import undecorated, unwrapped
 from feedline.job.tfdata.pipeline import Stage
@@ -57,7 +58,11 @@ def parallel_python_map(
     """The function of a `map` stage with its Python in `workers` processes, one
     per core unless told. Raises CannotFix where that cannot be the same."""
     found = stage.handle
-    if stage.op != "map" or not isinstance(found, Found) or len(found.traced) != 1:
+    if (
+        stage.op != tfdata_ops.MAP
+        or not isinstance(found, Found)
+        or len(found.traced) != 1
+    ):
         raise CannotFix(f"{stage.label()} is not a map that was read from a dataset")
     traced = found.traced[0]
     proto = _graph_of(traced)

@@ -28,6 +28,7 @@ from feedline.fixes.means.workers.process import (
     calls,
 )
 from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
 
 PATIENCE_S = 60.0
@@ -126,7 +127,7 @@ def generator_ahead(stage: Stage, *, patience: float = PATIENCE_S) -> GeneratorA
     from feedline.job.tfdata.functions import closure
 
     found = stage.handle
-    if stage.op != "from_generator" or not isinstance(found, Found):
+    if stage.op != ops.FROM_GENERATOR or not isinstance(found, Found):
         raise CannotFix(f"{stage.label()} is not a generator that was read")
     ((traced, original),) = found.users
     spec = found.dataset.element_spec
