@@ -53,19 +53,13 @@ from feedline.causes.look import (
     without,
 )
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.constant import why_not_same
+from feedline.job.tfdata.ops import Fact
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import saving
 
 FIXES: tuple[str, ...] = ("cache",)
-
-# Handing on what lies in memory anyway; a cache would only copy it.
-_PLUMBING = (
-    *("from_tensor_slices", "from_tensors", "from_list", "range", "counter"),
-    *("batch", "padded_batch", "ragged_batch", "unbatch", "rebatch", "window"),
-    *("prefetch", "take", "skip", "shard", "cache", "enumerate", "zip", "concatenate"),
-    *("with_options", "assert_cardinality", "restructured", "list_files"),
-)
 
 
 class Place(NamedTuple):
@@ -117,12 +111,12 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
     """All that a cache after this point would save; nothing where it may not be."""
-    if why_not_same(point.stage) or point.stage.op == "prefetch":
+    if why_not_same(point.stage) or point.stage.op == ops.PREFETCH:
         return []
     known = {id(each) for each in upstream(point.stage)}
     front = [each for each in seen(job, measured) if id(each.stage) in known]
     total = sum(each.cost.ms_per_batch for each in front)
-    work = sum(e.cost.ms_per_batch for e in front if e.stage.op not in _PLUMBING)
+    work = sum(e.cost.ms_per_batch for e in front if not e.stage.has(Fact.PLUMBING))
     return front if work > total / 2 else []
 
 

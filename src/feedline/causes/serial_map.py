@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import all_of, gain_of_threads, ms, seen, tried
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("parallel-map",)
@@ -53,7 +54,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     parallel = tried(measured, "input:parallel")
     for each in seen(job, measured):
         stage, cost = each
-        if stage.op != "map" or stage.python or cost.parallelism > 1 or cores < 2:
+        if stage.op != ops.MAP or stage.python or cost.parallelism > 1 or cores < 2:
             continue
         saved = gain_of_threads(measured, cost, cores)
         if parallel is not None:

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import ms, seen, size
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.measure.measurement import Measurement
 
@@ -50,7 +51,7 @@ FIXES: tuple[str, ...] = ("cast-on-device",)
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
-    maps = [each for each in seen(job, measured) if each.stage.op == "map"]
+    maps = [each for each in seen(job, measured) if each.stage.op == ops.MAP]
     if not measured.machine.accelerated or not maps or maps[-1].stage.random:
         return
     stage = maps[-1].stage
