@@ -15,12 +15,13 @@ from feedline.causes.look import PREFETCH
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KIND: Kind = "pipeline"
 TAKES = Takes()
 AUTOTUNE = -1
-_COATS = ("with_options", "assert_cardinality")
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -36,9 +37,9 @@ def propose(case: Case) -> Iterator[Proposal]:
 def check(pipeline: Pipeline) -> None:
     """Nothing is prepared ahead of the step yet, and everything may be."""
     last = pipeline.root
-    while last.op in _COATS:
+    while last.has(Fact.SAYS_ONLY):
         last = last.inputs[0]
-    if last.op == "prefetch":
+    if last.op == ops.PREFETCH:
         raise CannotFix("the pipeline ends with a prefetch already")
     conditions.ahead(pipeline)
 
@@ -47,7 +48,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
     check(pipeline)
     root = pipeline.root
     ahead = Stage(
-        "prefetch",
+        ops.PREFETCH,
         inputs=(root,),
         args={"buffer_size": AUTOTUNE},
         spec=root.spec,
