@@ -10,6 +10,7 @@ import ast
 import textwrap
 from collections.abc import Callable, Iterator
 
+from feedline.job.tfdata import ops
 from feedline.report.patches import lines
 from feedline.report.patches.document import Document, parsed
 from feedline.report.patches.places import Place
@@ -171,7 +172,7 @@ def _in_step(place: Place, _: str) -> str:
 
 def _maps(place: Place) -> str:
     count = place.edit.args.get("maps", 1)
-    return "map" if count == 1 else f"{count} maps"
+    return ops.MAP if count == 1 else f"{count} maps"
 
 
 def _unknown(place: Place, _: str) -> str:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.report.patches import arguments, chains, models
 from feedline.report.patches.document import CannotEdit, Document
 from feedline.report.patches.find import find
 from feedline.report.patches.names import autotune, data_module, tensorflow_module
-from feedline.report.patches.places import Place
+from feedline.report.patches.places import SHUFFLE_PASSES, Place
 from feedline.report.patches.predicates import may_stand_before
 from feedline.report.patches.tree import Call, Tree
 
@@ -69,8 +71,8 @@ def _unordered(document: Document, _: Place, call: Call) -> None:
 
 def _prefetch(document: Document, _: Place, call: Call) -> None:
     call = chains.end_of(document, call)
-    if call.name != "prefetch":
-        chains.append(document, call, "prefetch", autotune(document.tree, call.node))
+    if call.name != ops.PREFETCH:
+        chains.append(document, call, ops.PREFETCH, autotune(document.tree, call.node))
 
 
 def _prefetch_to_device(document: Document, place: Place, call: Call) -> None:
@@ -85,16 +87,15 @@ def _prefetch_to_device(document: Document, place: Place, call: Call) -> None:
     found = document.tree.call_at(document.marks.pop("copied"))
     after = found and chains.following(document.tree, found)
     if after is not None:
-        chains.append(document, after, "prefetch", "2")
+        chains.append(document, after, ops.PREFETCH, "2")
 
 
 def _cache(document: Document, place: Place, call: Call) -> None:
     if place.edit.args.get("on_disk"):
         raise CannotEdit(_BY_HAND)
-    chains.append(document, call, "cache")
+    chains.append(document, call, ops.CACHE)
 
 
-_LOOKS_AT_NONE = ("prefetch", "shuffle", "repeat", "take")
 _WHOLE = (
     "lambda *elements: {tf}.vectorized_map(lambda element: {f}(*element), elements)"
 )
@@ -114,8 +115,8 @@ def _vectorize(document: Document, place: Place, call: Call) -> None:
     whole = _WHOLE.format(tf=tensorflow, f=function)
     document.marks["moved"] = call.at
     arguments.put(document, call, "map_func", whole)
-    for moved in _passed_by(document, (*_LOOKS_AT_NONE, "batch")):
-        if moved == "batch":
+    for moved in _passed_by(document, _map_moves_over):
+        if moved == ops.BATCH:
             break
     else:
         raise CannotEdit("no batch follows it in the same chain")
@@ -127,36 +128,48 @@ def _vectorize(document: Document, place: Place, call: Call) -> None:
 def _cache_before_shuffle(document: Document, place: Place, call: Call) -> None:
     document.marks["moved"] = call.at
     maps = int(place.edit.args["maps"])
-    if len(list(islice(_passed_by(document, ("map",)), maps))) < maps:
+    if (
+        len(list(islice(_passed_by(document, lambda name: name == ops.MAP), maps)))
+        < maps
+    ):
         raise CannotEdit("the maps that follow it are not in the same chain")
     now = document.tree.call_at(document.marks.pop("moved"))
     before = now and chains.preceding(document.tree, now)
     if before is not None:
-        chains.append(document, before, "cache")
+        chains.append(document, before, ops.CACHE)
 
 
-def _passed_by(document: Document, names: tuple[str, ...]) -> Iterator[str]:
+def _map_moves_over(name: str) -> bool:
+    return name == ops.BATCH or ops.has(name, Fact.PATCH_PASSES)
+
+
+def _passed_by(document: Document, may: Callable[[str], bool]) -> Iterator[str]:
     """The links that follow the marked one change places with it, one after the
-    other, as long as they have one of these names."""
+    other, as long as they have a name that may."""
     while True:
         now = document.tree.call_at(document.marks["moved"])
         after = now and chains.following(document.tree, now)
-        if after is None or after.name not in names:
+        if after is None or not may(after.name):
             return
         chains.move_up(document, after)
         yield after.name
 
 
 def _shuffle_ids(document: Document, place: Place, call: Call) -> None:
-    passes = ("map", "prefetch", "with_options", "assert_cardinality")
-    _move_before(document, call, lambda before: before.name in passes, place.over)
+    _move_before(
+        document, call, lambda before: _shuffle_passes(before.name), place.over
+    )
+
+
+def _shuffle_passes(name: str) -> bool:
+    return name == ops.MAP or bool(ops.facts(name) & SHUFFLE_PASSES)
 
 
 def _filter_first(document: Document, _: Place, call: Call) -> None:
     def may_pass(before: Call) -> bool:
         now = chains.following(document.tree, before)
         return (
-            before.name == "map"
+            before.name == ops.MAP
             and now is not None
             and may_stand_before(document.tree, now, before)
         )
@@ -178,7 +191,7 @@ def _move_before(
         chains.move_up(document, now)
         passed.append(before.name)
     del document.marks["moved"]
-    if "map" not in passed:
+    if ops.MAP not in passed:
         raise CannotEdit("the map before it is not in the same chain, or not the same")
 
 

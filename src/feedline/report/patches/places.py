@@ -13,10 +13,12 @@ from typing import Any
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 
 _AT_THE_END = ("prefetch", "prefetch-to-device")
-_SHUFFLE_PASSES = ("prefetch", "with_options", "assert_cardinality")
+SHUFFLE_PASSES = Fact.PASSES_ON | Fact.SAYS_ONLY
 _SERIAL = (None, 0, 1)
 
 
@@ -191,14 +193,14 @@ def _over(shuffle: Stage) -> int:
     stage = shuffle
     while len(stage.inputs) == 1:
         stage = stage.inputs[0]
-        if stage.op == "map":
+        if stage.op == ops.MAP:
             clean = stage.functions and not any(
                 f.python or f.random or f.stateful for f in stage.functions
             )
             if not clean or stage.args.get("deterministic") is False:
                 break
             last_map = count + 1
-        elif stage.op not in _SHUFFLE_PASSES:
+        elif not ops.facts(stage.op) & SHUFFLE_PASSES:
             break
         count += 1
     return max(1, last_map)
