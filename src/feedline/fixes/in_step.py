@@ -91,7 +91,7 @@ def _function(pipeline: Pipeline, stage: Stage) -> Callable[..., Any]:
         from feedline.fixes.means.rewrite.vectorize import vectorized
 
         return vectorized(stage)
-    from tensorflow.python.data.util import structure
+    from feedline.job.private.tensorflow import structure
 
     traced = stage.handle.traced[0]
 

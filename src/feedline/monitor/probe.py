@@ -122,7 +122,7 @@ def take(iterator: Any, steps: int, clock: Clock) -> Probe | None:
 
 
 def _structured(leaf: Any, flat: list[Any]) -> Any:
-    from tensorflow.python.data.util import structure
+    from feedline.job.private.tensorflow import structure
 
     return structure.from_compatible_tensor_list(leaf.element_spec, flat)
 

@@ -146,7 +146,7 @@ def _compared(
 
 @contextmanager
 def _deterministic() -> Iterator[None]:
-    from tensorflow.python.framework import config
+    from feedline.job.private.tensorflow import config
 
     if config.is_op_determinism_enabled():
         yield

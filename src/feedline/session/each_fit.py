@@ -66,7 +66,7 @@ def in_each_fit(model: Any, most: int) -> None:
 def _first_epochs(told: Callable[[Any], None]) -> Iterator[None]:
     """Inside, the first iterator over epochs that Keras makes in this thread is told
     of: that of the training."""
-    from keras.src.backend.tensorflow.trainer import TFEpochIterator
+    from feedline.job.private.keras import TFEpochIterator
 
     original, thread = TFEpochIterator.__init__, threading.get_ident()
     waiting = True

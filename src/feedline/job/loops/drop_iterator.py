@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 
+from feedline.job.private.tensorflow import OwnedIterator
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
 from feedline.job.tfdata.read import read

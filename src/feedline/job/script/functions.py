@@ -304,7 +304,7 @@ def _sees_dataset(function: Any, args: Any, kwargs: Any) -> bool:
 def _line_being_traced() -> Where | None:
     """AutoGraph runs a translation of the user's code; TensorFlow's own stack
     knows which line of his it stands for."""
-    from tensorflow.python.util import tf_stack
+    from feedline.job.private.tensorflow import tf_stack
 
     for entry in reversed(list(tf_stack.extract_stack())):
         if not is_library(entry.filename):

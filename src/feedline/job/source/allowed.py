@@ -14,6 +14,8 @@ import sys
 import types
 from typing import Any
 
+from feedline.job.private import keras
+
 _ROOTS = ("tensorflow", "keras", "tf_keras")
 _BUILTINS = {
     *("zip", "len", "range", "enumerate", "list", "tuple", "dict", "set", "sum"),
@@ -133,7 +135,7 @@ def may_call(value: Any) -> bool:
 
 
 def _is_public(value: Any) -> bool:
-    from tensorflow.python.util import tf_export
+    from feedline.job.private.tensorflow import tf_export
 
     path = tf_export.get_canonical_name_for_symbol(value, "tensorflow")
     space, _, name = (path or "").rpartition(".")
@@ -196,6 +198,6 @@ def is_container(value: Any) -> bool:
 
 def seed_of_keras() -> Any:
     """The seed generator of the whole program, if there is one."""
-    state = sys.modules.get("keras.src.backend.common.global_state")
+    state = sys.modules.get(keras.GLOBAL_STATE)
     found = getattr(state, "get_global_attribute", None)
     return found("global_seed_generator") if found is not None else None

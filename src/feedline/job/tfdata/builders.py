@@ -11,23 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.experimental.ops import (
+
+from feedline.job.private.tensorflow import (
     batching,
-    grouping,
-    parsing_ops,
-    shuffle_ops,
-)
-from tensorflow.python.data.ops import (
     dataset_ops,
     directed_interleave_op,
     from_tensor_slices_op,
     group_by_window_op,
+    grouping,
     map_op,
+    parsing_ops,
     ragged_batch_op,
     readers,
+    shuffle_ops,
     snapshot_op,
 )
-
 from feedline.job.tfdata.arguments import UNSET, Dataset, window_size
 from feedline.job.tfdata.functions import closure
 from feedline.job.tfdata.ops import Op
@@ -245,7 +243,7 @@ def shuffle_and_repeat(new: Order) -> Dataset:
 
 
 def global_shuffle(new: Order) -> Dataset:
-    from tensorflow.python.data.experimental.ops import global_shuffle_op
+    from feedline.job.private.tensorflow import global_shuffle_op
 
     return global_shuffle_op._global_shuffle(new.input, **new.args)
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tensorflow.python.data.ops import dataset_ops
-
+from feedline.job.private.tensorflow import dataset_ops
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.arguments import UNSET, Dataset, argument, found
 from feedline.job.tfdata.functions import closure

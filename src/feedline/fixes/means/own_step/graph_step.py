@@ -249,7 +249,7 @@ def _is_object(leaf: Any) -> bool:
 @contextmanager
 def unoptimized(wanted: bool = True) -> Iterator[None]:
     """Inside, TensorFlow's optimizer of graphs leaves them alone, if that is wanted."""
-    from tensorflow.python.eager import context
+    from feedline.job.private.tensorflow import context
 
     here = context.context()
     before = here.function_call_options
@@ -265,8 +265,7 @@ def unoptimized(wanted: bool = True) -> Iterator[None]:
 
 @functools.cache
 def _without_optimizer(executor: Any, serialized: bytes) -> Any:
-    from tensorflow.core.protobuf import config_pb2
-    from tensorflow.python.eager import context
+    from feedline.job.private.tensorflow import config_pb2, context
 
     config = config_pb2.ConfigProto()
     config.ParseFromString(serialized)

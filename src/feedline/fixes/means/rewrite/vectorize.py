@@ -109,7 +109,8 @@ def agrees(stage: Stage, elements: Iterable[Any]) -> bool:
     """Are the results for `elements` (as they come into `stage`) the same bits, one
     by one and as one batch? They go through `tf.data` both times."""
     import tensorflow as tf
-    from tensorflow.python.data.util import structure
+
+    from feedline.job.private.tensorflow import structure
 
     wrapper, function = wrapper_of(stage), vectorized(stage)
     spec = wrapper._input_structure

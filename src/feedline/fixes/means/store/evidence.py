@@ -121,7 +121,7 @@ def _strings(pipeline: Pipeline) -> Iterator[bytes]:
 
 def _check_held(traced: Any) -> None:
     """Raises where a function holds anything that can be changed."""
-    from tensorflow.python.framework import op_def_registry
+    from feedline.job.private.tensorflow import op_def_registry
 
     resource = tf.resource.as_datatype_enum
     for node in nodes_of(traced):

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.data.ops import dataset_ops
 
 from feedline.fixes.means.store.errors import CHANGED
 from feedline.fixes.means.store.evidence import Evidence
 from feedline.fixes.means.store.unlisted import unlisted
+from feedline.job.private.tensorflow import dataset_ops
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.own_stage import MADE_BY, OwnStage
 

@@ -49,7 +49,7 @@ State = Callable[[], bytes]
 def values_read(traced: Any) -> Iterator[tuple[str, State]]:
     """What the Python in a traced function reads: how to say it, how to look at it.
     Raises `Unknown` where that cannot be told."""
-    from tensorflow.python.ops import script_ops
+    from feedline.job.private.tensorflow import script_ops
 
     for node in nodes_of(traced):
         if node.op in PYTHON:

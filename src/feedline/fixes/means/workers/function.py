@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.util import structure
-from tensorflow.python.eager import context
-from tensorflow.python.framework import ops
-from tensorflow.python.ops import script_ops
 
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
+from feedline.job.private.tensorflow import context, script_ops, structure
+from feedline.job.private.tensorflow import framework_ops as ops
 from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
 from feedline.job.tfdata import ops as tfdata_ops
 from feedline.job.tfdata.found import Found
