@@ -28,6 +28,7 @@ from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Kind, Proposal
 from feedline.fixes.target import Target, Undo, all_of
+from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.loops.launches import guarded
 from feedline.job.tfdata.pipeline import Pipeline, Stage
@@ -171,7 +172,7 @@ def launched(
         finally:
             model.steps_per_execution = kept
 
-    launch._feedline_steps = steps  # type: ignore[attr-defined]
+    setattr(launch, marks.STEPS, steps)
     return launch
 
 

@@ -33,6 +33,7 @@ from feedline.fixes.identity.part import Part
 from feedline.fixes.identity.step import step_of
 from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.fixes.saved import SavedPlan
+from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
@@ -136,7 +137,7 @@ class Runner(Examination):
 
         if not isinstance(loop.source, tf.data.Dataset) or not self._is_wanted():
             return
-        if getattr(loop.source, "_feedline_tuned", False):
+        if getattr(loop.source, marks.TUNED, False):
             return
         with self.watch.pause():
             pipeline = self._pipeline(loop.source)
@@ -324,7 +325,7 @@ class Runner(Examination):
             return known
         if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
             return dataset
-        if getattr(dataset, "_feedline_tuned", False) or not plan.edits:
+        if getattr(dataset, marks.TUNED, False) or not plan.edits:
             return dataset
         pipeline = self._pipeline(dataset)
         if pipeline is None:

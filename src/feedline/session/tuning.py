@@ -24,6 +24,7 @@ from feedline.causes.finding import Finding
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
+from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.loops import CallLoop
 from feedline.job.loops.drop_iterator import look, unseen, without_waiting
@@ -64,7 +65,7 @@ class Tuning:
 def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -> Any:
     """The tuned dataset. Whatever fails costs the tuning, not the dataset."""
     check(model, dataset, "feedline.tune")
-    if getattr(dataset, "_feedline_tuned", False):
+    if getattr(dataset, marks.TUNED, False):
         return dataset
     try:
         # Nobody would see to it that what else is read through these stages later
@@ -174,7 +175,7 @@ def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:
     very same object, with its caches and the state of its shuffles."""
     pipeline = fixes.apply(read(dataset).numbered(), edits)
     tuned = rebuild(pipeline)
-    tuned._feedline_tuned = True
+    setattr(tuned, marks.TUNED, True)
     return tuned
 
 
@@ -183,7 +184,7 @@ def _let_go_of_tuned() -> None:
     """From now on no epoch over a tuned dataset waits at its end."""
 
     def may(dataset: Any) -> bool:
-        return getattr(dataset, "_feedline_tuned", False) and unseen(dataset)
+        return getattr(dataset, marks.TUNED, False) and unseen(dataset)
 
     going = ExitStack()
     going.enter_context(without_waiting(may, longest=None))

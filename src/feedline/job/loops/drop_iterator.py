@@ -22,6 +22,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline.job import marks
 from feedline.job.private.tensorflow import OwnedIterator
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
@@ -31,7 +32,7 @@ from feedline.process.threads import Hidden, start
 log = logging.getLogger(__name__)
 
 _LONGEST_S = 10.0
-_MARK = "_feedline_unseen"
+_MARK = marks.UNSEEN
 _LARGE = 100_000  # bytes of a tensor of unknown size
 _MANY = 1_000_000
 _numbers = itertools.count()

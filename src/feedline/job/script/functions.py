@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from feedline.job import marks
 from feedline.job.source.lines import is_library, line_of, rounds_around, where_of
 from feedline.job.tfdata.pipeline import Where
 
@@ -229,7 +230,7 @@ class Functions:
         self._watch.trains(loop)
 
     def _reads(self, loop: Any, iterator: Any) -> None:
-        made_by = getattr(iterator, "_feedline_loop", None)
+        made_by = getattr(iterator, marks.LOOP, None)
         dataset = made_by.dataset if made_by else getattr(iterator, "_dataset", None)
         if loop.epochs is None and made_by is not None:
             loop.epochs = made_by.epochs

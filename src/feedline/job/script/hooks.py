@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from feedline.job import marks
 from feedline.job.script.imports import AfterImport
 from feedline.job.source.lines import HOME, where_of
 
@@ -93,7 +94,7 @@ def _datasets(watch: Watch, module: ModuleType) -> None:
 
 
 def _mark(dataset: Any, frame: FrameType) -> None:
-    dataset._feedline_where = where_of(frame)
+    setattr(dataset, marks.WHERE, where_of(frame))
 
 
 def _iterators(watch: Watch, module: ModuleType) -> None:
@@ -145,7 +146,7 @@ def _distributing(watch: Watch, module: ModuleType) -> None:
 def _watched_next(watch: Watch, original: Any) -> Any:
     @functools.wraps(original)
     def next_(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.on and hasattr(self, "_feedline_loop"):
+        if watch.on and hasattr(self, marks.LOOP):
             return watch.next_batch(self, original)
         return original(self, *args, **kwargs)
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from feedline.job import marks
 from feedline.job.loops.loop import Clock, InputFailed, LoopEnded
 from feedline.job.loops.own_steps import StepMaker
 from feedline.job.script.fits import Fits
@@ -330,10 +331,10 @@ class Watch:
         elif loop.trains_now:
             loop.steps_per_epoch = loop.batches
         loop.reads(dataset, iterator)
-        iterator._feedline_loop = loop
+        setattr(iterator, marks.LOOP, loop)
 
     def next_batch(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
-        loop = iterator._feedline_loop
+        loop = getattr(iterator, marks.LOOP)
         if self.stopped and loop.training:
             raise ScriptStopped
         if loop.idle and self.active and self._runs(loop):

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import tensorflow as tf
 
 from feedline.errors import FeedlineError
+from feedline.job import marks
 from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.composites import recognise
 from feedline.job.tfdata.found import Found, unadapted
@@ -95,7 +96,7 @@ def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
         args=found.args,
         functions=functions,
         spec=_specs(found.dataset.element_spec),
-        where=getattr(found.dataset, "_feedline_where", None),
+        where=getattr(found.dataset, marks.WHERE, None),
         random=_is_random(found) or any(f.random for f in functions),
         rereadable=_is_rereadable(found)
         and (found.op == ops.FROM_GENERATOR or not any(map(_generates, functions))),

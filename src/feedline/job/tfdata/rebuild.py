@@ -26,6 +26,7 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.errors import CannotRebuild
+from feedline.job import marks
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.builders import Order, maker
 from feedline.job.tfdata.found import Found, find
@@ -76,7 +77,7 @@ class _Maker:
         except Exception as error:  # of TensorFlow, or of the user's own function
             raise CannotRebuild(stage.label(), stage.where, str(error)) from error
         if found is None or dataset is not found.dataset:
-            dataset._feedline_where = stage.where
+            setattr(dataset, marks.WHERE, stage.where)
         return dataset
 
     def _remake(self, found: Found, inputs: list[Any]) -> Any:

@@ -18,6 +18,7 @@ import tensorflow as tf
 from feedline.fixes.means.own_step.graph_step import OwnStep, unoptimized
 from feedline.fixes.means.own_step.inline_step import InlineStep
 from feedline.fixes.means.own_step.step_only_loop import Bare
+from feedline.job import marks
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source.frames import caught
 from feedline.job.source.graph_safe import held_by
@@ -26,7 +27,7 @@ from feedline.job.tfdata.functions import draws
 log = logging.getLogger(__name__)
 
 _MOST_TRACES = 4
-_AHEAD = "_feedline_ahead"
+_AHEAD = marks.AHEAD
 
 
 class Together:

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
+from feedline.job import marks
 from feedline.job.private.tensorflow import context, script_ops, structure
 from feedline.job.private.tensorflow import framework_ops as ops
 from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
@@ -236,7 +237,7 @@ def _importing(
 
     # The registry holds these only weakly; they live as long as the function.
     keeping: Any = tf.autograph.experimental.do_not_convert(mapped)
-    keeping.feedline_keeps = behind
+    setattr(keeping, marks.KEEPS, behind)
     kept: Callable[..., Any] = keeping
     weakref.finalize(kept, _close, pools)
     return kept
