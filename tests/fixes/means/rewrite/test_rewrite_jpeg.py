@@ -5,7 +5,12 @@ import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.job.test_rewrite_helpers import jpeg, last, picture, same_bits
+from tests.fixes.means.rewrite.test_rewrite_helpers import (
+    jpeg,
+    last,
+    picture,
+    same_bits,
+)
 
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit

@@ -612,7 +612,7 @@ def in_a_process(*paths: Path) -> dict:
         text=True,
         encoding="utf-8",
         timeout=LIMIT,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
     assert done.returncode == 0, done.stderr

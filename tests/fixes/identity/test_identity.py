@@ -216,11 +216,11 @@ def test_what_makes_no_difference_is_not_seen(made, plain, old, new):
 
 def test_it_is_the_same_in_another_process():
     """With other hashes, other counters in names and another place in memory."""
-    from tests.job.identity_jobs import facts
+    from tests.fixes.identity.identity_jobs import facts
 
     here = facts()
     program = (
-        "import json; from tests.job.identity_jobs import facts; "
+        "import json; from tests.fixes.identity.identity_jobs import facts; "
         "print(json.dumps(facts()))"
     )
     there = subprocess.run(

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fixes.means.rewrite.test_rewrite_helpers import last, same_bits
 from tests.job.elements import ops
-from tests.job.test_rewrite_helpers import last, same_bits
 
 from feedline.fixes.means.rewrite.flat import CannotRewrite
 from feedline.fixes.means.rewrite.vectorize import (

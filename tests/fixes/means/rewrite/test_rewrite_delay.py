@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.job.test_rewrite_helpers import last, picture, same_bits
+from tests.fixes.means.rewrite.test_rewrite_helpers import last, picture, same_bits
 
 from feedline.fixes.means.rewrite.delay import delayed
 from feedline.fixes.means.rewrite.flat import CannotRewrite

@@ -12,8 +12,8 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.job.workers.meeting import meet, wait_for
-from tests.job.workers.values import values
+from tests.fixes.means.workers.meeting import meet, wait_for
+from tests.fixes.means.workers.values import values
 
 from feedline.fixes.means.workers import CannotFix
 from feedline.fixes.means.workers.function import parallel_python_map

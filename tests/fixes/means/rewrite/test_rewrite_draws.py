@@ -7,8 +7,8 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.fixes.means.rewrite.test_rewrite_helpers import jpeg, last, same_bits
 from tests.job.elements import ops
-from tests.job.test_rewrite_helpers import jpeg, last, same_bits
 
 from feedline.fixes.means.rewrite.draws import draw_apart, split
 from feedline.fixes.means.rewrite.flat import CannotRewrite
@@ -16,7 +16,7 @@ from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("no_seed")]
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
 def numbers(count=20):

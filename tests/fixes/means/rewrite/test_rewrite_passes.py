@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.fixes.means.rewrite.test_rewrite_helpers import jpeg, last, same_bits
 from tests.job.elements import ops
-from tests.job.test_rewrite_helpers import jpeg, last, same_bits
 
 from feedline.fixes.means.rewrite.flat import CannotRewrite
 from feedline.fixes.means.rewrite.passes import (

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
-from tests.job.workers.meeting import meet
+from tests.fixes.means.workers.meeting import meet
 
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit

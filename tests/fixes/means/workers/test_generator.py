@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.job.workers.meeting import wait_for
-from tests.job.workers.values import values
+from tests.fixes.means.workers.meeting import wait_for
+from tests.fixes.means.workers.values import values
 from tests.place import wait_until
 
 from feedline.fixes.means.workers import CannotFix
