@@ -72,7 +72,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.fixes.means.rewrite.still import apart, names_and_order
+    from feedline.fixes.means.rewrite.split_draws import apart, names_and_order
 
     stage = find(pipeline, edit.stage)
     before = _order(pipeline, stage) if _draws(stage) else None

@@ -12,7 +12,7 @@ Of TensorFlow's objects, only `read.py` and `rebuild.py` should ask these:
 
     arguments.py    how arguments are read off an object      (used by the table)
     builders.py     how an object is made again               (used by the table)
-    found.py        one object, recognised by its class
+    recognised.py   one object, recognised by its class
     composites.py   several objects, recognised as one public method
     functions.py    the user's function in a stage
     options.py      tf.data.Options as a dict

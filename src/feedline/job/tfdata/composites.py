@@ -24,9 +24,9 @@ from feedline.job.tfdata.arguments import (
     seed,
     sloppy,
 )
-from feedline.job.tfdata.found import Found, find, seeds_of, unadapted
 from feedline.job.tfdata.functions import closure
 from feedline.job.tfdata.own_stage import OwnStage
+from feedline.job.tfdata.recognised import Found, find, seeds_of, unadapted
 
 # What a pattern meets when another TensorFlow has built the same method otherwise:
 # then the parts are read one by one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.job.tfdata import ops
-from feedline.job.tfdata.found import Found
+from feedline.job.tfdata.recognised import Found
 
 
 def generator_of(found: Found) -> Any:

@@ -23,12 +23,12 @@ from feedline.errors import FeedlineError
 from feedline.job import marks
 from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.composites import recognise
-from feedline.job.tfdata.found import Found, unadapted
 from feedline.job.tfdata.functions import describe
 from feedline.job.tfdata.generators import adapter_of, starts_anew
 from feedline.job.tfdata.ops import INNER_KERNELS, OPAQUE, Fact
 from feedline.job.tfdata.options import to_dict
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec
+from feedline.job.tfdata.recognised import Found, unadapted
 
 Node = TypeVar("Node")
 

@@ -29,12 +29,12 @@ from feedline.errors import CannotRebuild
 from feedline.job import marks
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.builders import Order, maker
-from feedline.job.tfdata.found import Found, find
 from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.options import from_dict, to_dict
 from feedline.job.tfdata.own_stage import MADE_BY
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import inputs_first
+from feedline.job.tfdata.recognised import Found, find
 from feedline.job.tfdata.reuse import reusing
 
 

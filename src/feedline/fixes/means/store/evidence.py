@@ -25,10 +25,10 @@ from feedline.fixes.means.store.names import strings_of
 from feedline.fixes.means.store.python import values_read
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.constant import is_same_stage, why_not_same
-from feedline.job.tfdata.found import Found, find
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.rebuild import rebuild
+from feedline.job.tfdata.recognised import Found, find
 
 _log = logging.getLogger(__name__)
 

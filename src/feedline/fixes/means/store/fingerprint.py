@@ -32,10 +32,10 @@ from feedline.fixes.means.store.graphs import (
 )
 from feedline.fixes.means.store.names import names_in, strings_of
 from feedline.job.tfdata import graph, ops
-from feedline.job.tfdata.found import Found, find
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.rebuild import rebuild
+from feedline.job.tfdata.recognised import Found, find
 
 _SCHEMA = 1
 _SPEED = {

@@ -24,9 +24,9 @@ from feedline.job.private.tensorflow import context, script_ops, structure
 from feedline.job.private.tensorflow import framework_ops as ops
 from feedline.job.source.purity import Purity, bound_to_here, purity, tensorflow_in
 from feedline.job.tfdata import ops as tfdata_ops
-from feedline.job.tfdata.found import Found
 from feedline.job.tfdata.functions import undecorated, unwrapped
 from feedline.job.tfdata.pipeline import Stage
+from feedline.job.tfdata.recognised import Found
 
 _PLAIN = ("PyFunc", "PyFuncStateless")
 _EAGER = "EagerPyFunc"

@@ -123,8 +123,8 @@ def generator_ahead(stage: Stage, *, patience: float = PATIENCE_S) -> GeneratorA
     CannotFix where that cannot be the same."""
     import tensorflow as tf
 
-    from feedline.job.tfdata.found import Found
     from feedline.job.tfdata.functions import closure
+    from feedline.job.tfdata.recognised import Found
 
     found = stage.handle
     if stage.op != ops.FROM_GENERATOR or not isinstance(found, Found):

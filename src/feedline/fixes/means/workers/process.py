@@ -23,7 +23,7 @@ from typing import Any
 
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.fork import compute_alone, fork
-from feedline.fixes.means.workers.ship import Region
+from feedline.fixes.means.workers.shared_pickle import Region
 
 REGION_BYTES = 256 * 2**20
 _READY_S = 20.0

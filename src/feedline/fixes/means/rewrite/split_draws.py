@@ -71,7 +71,7 @@ def apart(stage: Stage) -> Apart:
 
 def names_and_order(stage: Stage) -> Stage:
     """A `list_files` that shuffles, as a shuffle over the names: the same object."""
-    from feedline.job.tfdata.found import find, unadapted
+    from feedline.job.tfdata.recognised import find, unadapted
 
     shuffle = find(stage.handle.dataset)
     names = find(unadapted(stage.handle.dataset._input_dataset))
