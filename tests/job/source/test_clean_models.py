@@ -11,7 +11,11 @@ import pytest
 from tests.job import models
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.source.graph_safe import held_in_model, keeps_state, reached_by
+from feedline.job.source.graph_safe import (
+    dependencies_of_model,
+    keeps_state,
+    reached_by,
+)
 
 pytestmark = pytest.mark.tensorflow
 keras = pytest.importorskip("keras")
@@ -23,7 +27,7 @@ numbers = itertools.count()
 
 @pytest.mark.parametrize("make", models.ALL, ids=lambda make: make.__name__)
 def test_a_clean_model_is_accepted(make):
-    held = held_in_model(make())
+    held = dependencies_of_model(make())
     assert held
     assert all(each.is_same() for each in held)
 
@@ -222,7 +226,7 @@ def test_one_line_that_keeps_something_is_found_and_named(name):
     make, changes, why = HIDDEN[name]
     around = changed(*changes, start="import numpy as np, time\nCOUNT = []")
     with pytest.raises(CannotRun, match=why):
-        held_in_model(around[make]())
+        dependencies_of_model(around[make]())
 
 
 def test_a_stray_variable_is_reached():
@@ -231,7 +235,7 @@ def test_a_stray_variable_is_reached():
         (UPDATE, line), start="import tensorflow as tf\nSTRAY = tf.Variable(0)"
     )
     model = around["gan"]()
-    held_in_model(model)
+    dependencies_of_model(model)
     reached = reached_by(model)
     assert any(each is around["STRAY"] for each in reached)
     for optimizer in (model.d_optimizer, model.g_optimizer):
@@ -250,14 +254,14 @@ def test_a_generator_of_ones_own_is_reached():
         start=start,
     )
     model = around["gan"]()
-    held_in_model(model)
+    dependencies_of_model(model)
     assert any(each is around["DRAWS"].state for each in reached_by(model))
 
 
 def test_the_seed_of_keras_is_known_to_be_drawn_from():
     around = changed((", seed=self.seed_generator", ""))
     model = around["vae"]()
-    held_in_model(model)
+    dependencies_of_model(model)
     assert keeps_state(model)
 
 
@@ -268,7 +272,7 @@ def test_a_model_of_keras_keeps_no_state():
     )
     model.compile("adam", "mse", run_eagerly=True)
     assert not keeps_state(model)
-    assert held_in_model(model)
+    assert dependencies_of_model(model)
 
 
 def test_what_is_looked_at_is_not_run():
@@ -283,7 +287,7 @@ def test_what_is_looked_at_is_not_run():
     model = around["vae"]()
     before = len(around["COUNT"])
     with pytest.raises(CannotRun, match=r"VAE\.metrics appends to COUNT"):
-        held_in_model(model)
+        dependencies_of_model(model)
     assert len(around["COUNT"]) == before
 
 
@@ -293,7 +297,7 @@ def test_a_function_of_tensorflow_that_was_replaced_is_the_users(monkeypatch):
     )
     monkeypatch.setattr(tf, "square", around["mine"])
     with pytest.raises(CannotRun, match="mine appends to COUNT"):
-        held_in_model(around["transformer"]())
+        dependencies_of_model(around["transformer"]())
 
 
 def test_a_method_of_keras_that_was_replaced_is_the_users(monkeypatch):
@@ -303,14 +307,14 @@ def test_a_method_of_keras_that_was_replaced_is_the_users(monkeypatch):
     model = around["custom"]()
     monkeypatch.setattr(keras.layers.Dense, "call", around["mine"])
     with pytest.raises(CannotRun, match="appends to COUNT"):
-        held_in_model(model)
+        dependencies_of_model(model)
 
 
 @pytest.mark.parametrize("change", ["method", "number", "function", "layer"])
 def test_what_is_changed_later_is_noticed(change):
     around = changed()
     model = around["gan"]()
-    held = held_in_model(model)
+    held = dependencies_of_model(model)
     assert all(each.is_same() for each in held)
     if change == "method":
         around["GAN"].train_step = lambda self, data: {}
@@ -329,4 +333,4 @@ def test_a_text_that_has_changed_since_is_no_source():
     text = "".join(linecache.cache[path][2]).replace("0.05 *", "0.06 *")
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     with pytest.raises(CannotRun, match=r"GAN\.metrics is not at hand|GAN\.train_step"):
-        held_in_model(around["gan"]())
+        dependencies_of_model(around["gan"]())

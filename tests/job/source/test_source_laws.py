@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.source.graph_safe import held_by
+from feedline.job.source.graph_safe import dependencies_of
 
 pytestmark = pytest.mark.tensorflow
 tf = pytest.importorskip("tensorflow")
@@ -398,7 +398,7 @@ def judged(shape, statements):
     code = compile(text, path, "exec", dont_inherit=True)
     exec(code, around)
     try:
-        held_by(around["step"])
+        dependencies_of(around["step"])
     except CannotRun as reason:
         return str(reason)
     return ""

@@ -17,7 +17,7 @@ from typing import Any
 from feedline.errors import CannotPutBack
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source.graph_safe import (
-    held_by,
+    dependencies_of,
     is_tensorflow,
     is_users,
     is_users_class,
@@ -47,7 +47,7 @@ def check_python(model: Any) -> None:
     anything: in the model, its layers, losses, metrics, optimizers, schedules."""
     for function, owner in _users_code(model):
         try:
-            held_by(function, owner)
+            dependencies_of(function, owner)
         except CannotRun as reason:
             name = getattr(function, "__qualname__", "a function of the step")
             raise CannotPutBack(

@@ -9,9 +9,9 @@ from typing import Any
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class Dependency:
     """A value in a module, a closure, an object: `there` is what has it, `name` under
-    which name, `said` how the user would call it; `Held` itself stands for no value.
+    which name, `said` how the user would call it; the class itself stands for no value.
     With no name, `there` is a list or a dict, and `value` what is in it."""
 
     there: Any
@@ -31,7 +31,7 @@ class Held:
             return len(now) == len(self.value) and all(
                 one is other for one, other in zip(now, self.value, strict=True)
             )
-        return there.get(self.name, Held) is self.value
+        return there.get(self.name, Dependency) is self.value
 
 
 def contents(container: Any) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from typing import Any
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source import allowed
 from feedline.job.source.allowed import keeps_only_variables
-from feedline.job.source.dependencies import Held, contents
+from feedline.job.source.dependencies import Dependency, contents
 from feedline.job.source.lines import is_library
 
 log = logging.getLogger(__name__)
@@ -50,9 +50,9 @@ instead_of: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """Functions of the user's that were led elsewhere, and what they were."""
 
 
-def held_by(
+def dependencies_of(
     function: Any, me: Any = None, given: Iterable[Any] = ()
-) -> tuple[Held, ...]:
+) -> tuple[Dependency, ...]:
     """What the function depends on besides the values of its arguments; raises
     `CannotRun` with the reason where it may mean something else as a graph. `me` is
     the object whose method it is, `given` are objects among its arguments."""
@@ -64,7 +64,7 @@ def held_by(
     return tuple(look.held.values())
 
 
-def held_in_model(model: Any) -> tuple[Held, ...]:
+def dependencies_of_model(model: Any) -> tuple[Dependency, ...]:
     """The same for all that a compiled Keras model does in a step of `fit`: none of it
     keeps anything but variables, prints, or draws in Python."""
     own = vars(model)
@@ -140,7 +140,7 @@ class Look:
 
     def __init__(self, *, graph: bool) -> None:
         self.graph = graph
-        self.held: dict[tuple[int, Any], Held] = {}
+        self.held: dict[tuple[int, Any], Dependency] = {}
         self.variables: dict[int, Any] = {}
         self.draws_from_keras = False
         self._done: dict[tuple[int, int], Any] = {}  # held on to: an `id` stays taken
@@ -151,7 +151,7 @@ class Look:
     def hold(self, there: Any, name: Any, value: Any, said: str) -> None:
         key = (id(there), name)
         if key not in self.held:
-            self.held[key] = Held(there, name, value, said)
+            self.held[key] = Dependency(there, name, value, said)
 
     def _is_new(self, one: Any, other: Any = None) -> bool:
         key = (id(one), id(other))

@@ -20,7 +20,7 @@ from feedline.job.loops.loop import CannotRun
 from feedline.job.source import allowed
 from feedline.job.source.allowed import keeps_only_variables
 from feedline.job.source.definitions import definition_of, made
-from feedline.job.source.dependencies import Held
+from feedline.job.source.dependencies import Dependency
 from feedline.job.source.fresh_values import own_names
 from feedline.job.source.graph_safe import (
     JUDGED,
@@ -320,7 +320,7 @@ class Body:
             return value
         if name in self.code.co_varnames or not hasattr(builtins, name):
             return UNKNOWN
-        self.look.hold(self.globals, name, Held, name)  # nobody has shadowed it
+        self.look.hold(self.globals, name, Dependency, name)  # nobody has shadowed it
         return getattr(builtins, name)
 
     def _of_class(self, base: type, name: str) -> Any:
@@ -359,7 +359,7 @@ class Body:
             raise CannotRun(f"uses {said}, which it does not have yet")
         owner = next(each for each in kind.__mro__ if name in vars(each))
         self.look.hold(vars(owner), name, static, said)
-        self.look.hold(inside, name, Held, said)  # it has none of its own
+        self.look.hold(inside, name, Dependency, said)  # it has none of its own
         return self._of_kind(base, static, said)
 
     def _of_kind(self, base: Any, static: Any, said: str) -> Any:

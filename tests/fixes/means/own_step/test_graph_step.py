@@ -168,7 +168,7 @@ def test_as_a_graph_it_trains_the_same_weights():
     own.on = True
     assert some_steps(step, model) == losses
     assert own.broken == ""
-    assert own.twin.experimental_get_tracing_count() == 1
+    assert own.graph_function.experimental_get_tracing_count() == 1
     for a, b in zip(expected, weights(model), strict=True):
         assert a.tobytes() == b.tobytes()
 
@@ -277,7 +277,7 @@ def test_python_numbers_and_arrays_are_left_to_python():
     own.on = True
     assert step(tf.ones([2]), 3).numpy().tolist() == [3, 3]
     assert step(np.ones(2), 3).tolist() == [3, 3]
-    assert own.twin is None
+    assert own.graph_function is None
     assert own.broken == ""
 
 

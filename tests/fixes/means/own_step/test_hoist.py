@@ -34,7 +34,7 @@ def both(body, only=None):
             if arguments is None or frames.caught(frame):
                 return None
             taken.append(found)
-            function = found.aside.function(frame.f_globals, captured)
+            function = found.extracted.function(frame.f_globals, captured)
             return found.leave(frame, function(*arguments))
 
         return take
@@ -211,10 +211,10 @@ def test_where_it_cannot_be_said_nothing_is_done(name):
 
 def test_the_part_ends_where_python_begins():
     _, _, (found,), _ = both(SAME["in a function"])
-    assert found.aside.parameters == ("x",)
-    assert found.aside.captured == ("scale",)
+    assert found.extracted.parameters == ("x",)
+    assert found.extracted.captured == ("scale",)
     assert found.given == ("loss",)
-    text = ast.unparse(definitions.made[found.aside.code])
+    text = ast.unparse(definitions.made[found.extracted.code])
     assert "total" not in text
 
 

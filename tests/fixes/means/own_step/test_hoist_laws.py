@@ -29,7 +29,7 @@ def aside(found):
         if arguments is None:
             return None
         COUNTS["taken"] += 1
-        step = found.aside.function(frame.f_globals, captured)
+        step = found.extracted.function(frame.f_globals, captured)
         return found.leave(frame, step(*arguments))
 
     return take

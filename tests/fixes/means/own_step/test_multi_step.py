@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from feedline.fixes.means.own_step.graph_step import OwnStep
-from feedline.fixes.means.own_step.multi_step import Together
-from feedline.fixes.means.own_step.step_only_loop import Bare
+from feedline.fixes.means.own_step.multi_step import MultiStep
+from feedline.fixes.means.own_step.step_only_loop import StepOnlyLoop
 from feedline.job.loops.feeds import Ring
 from feedline.job.loops.loop import CannotRun
 from feedline.prove.weights import compare_together
@@ -87,7 +87,7 @@ def left():
 
 
 def loop_over(body, **more):
-    return Bare(lambda element: (element,), body, direct=True, **more)
+    return StepOnlyLoop(lambda element: (element,), body, direct=True, **more)
 
 
 def numbers(count, batch=4):
@@ -108,7 +108,7 @@ def _fresh():
 def test_all_batches_in_their_order_and_the_last_one_for_python(count, number):
     expected = one_by_one(numbers(count), compiled_body)
     was = left()
-    steps = Together(loop_over(compiled_body), number)
+    steps = MultiStep(loop_over(compiled_body), number)
     for _ in range(2):
         seen = together(numbers(count), steps)
         assert left() == was
@@ -128,7 +128,7 @@ def test_batches_of_other_shapes_go_one_by_one():
     )
     one_by_one(data, compiled_body)
     was = left()
-    together(data, Together(loop_over(compiled_body), 8))
+    together(data, MultiStep(loop_over(compiled_body), 8))
     assert left() == was
 
 
@@ -136,7 +136,7 @@ def test_shapes_without_end_end_it():
     data = tf.data.Dataset.range(1, 20).map(lambda n: tf.ones([n]))
     one_by_one(data, compiled_body)
     was = left()
-    steps = Together(loop_over(compiled_body), 4)
+    steps = MultiStep(loop_over(compiled_body), 4)
     together(data, steps)
     assert left() == was
     assert "ever other shapes" in steps.broken
@@ -144,7 +144,7 @@ def test_shapes_without_end_end_it():
 
 def test_a_change_of_what_it_uses_ends_it():
     told = []
-    steps = Together(loop_over(eager_body), 4)
+    steps = MultiStep(loop_over(eager_body), 4)
     steps.tell = told.append
     iterator = iter(numbers(40, 2))
     steps.one(steps.next(iterator))
@@ -163,7 +163,7 @@ def test_a_change_of_what_it_uses_ends_it():
 
 
 def test_an_error_of_the_input_is_the_scripts_own():
-    steps = Together(loop_over(compiled_body), 8)
+    steps = MultiStep(loop_over(compiled_body), 8)
     data = numbers(40).map(lambda x: tf.ensure_shape(x, [4]))
     data = data.map(lambda x: tf.debugging.check_numerics(20.0 / (x - 20.0), "zero"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="zero"):
@@ -172,12 +172,12 @@ def test_an_error_of_the_input_is_the_scripts_own():
 
 def test_what_may_not_go_together():
     with pytest.raises(CannotRun, match="does not read a dataset itself"):
-        Together(Bare(lambda x: (x,), compiled_body), 4)
+        MultiStep(StepOnlyLoop(lambda x: (x,), compiled_body), 4)
     ragged = tf.data.Dataset.range(8).map(tf.range).ragged_batch(2)
-    steps = Together(loop_over(compiled_body), 4)
+    steps = MultiStep(loop_over(compiled_body), 4)
     assert len(together_seen(steps, ragged)) == 4
     assert "ragged or sparse" in steps.broken
-    steps = Together(loop_over(drawing_body), 4)
+    steps = MultiStep(loop_over(drawing_body), 4)
     assert len(together_seen(steps, numbers(16))) == 4
     assert "draws random numbers" in steps.broken
 
@@ -193,7 +193,7 @@ def together_seen(steps, data):
 
 def test_another_run_of_the_same_loop_is_another_loop():
     bare = loop_over(compiled_body)
-    steps = Together(bare, 4)
+    steps = MultiStep(bare, 4)
     bare.unchanged = lambda: False
     assert len(together_seen(steps, numbers(16))) == 4
     assert steps.broken
@@ -222,7 +222,7 @@ def test_a_step_that_python_runs_is_a_graph_in_it(fused):
     try:
         rng = np.random.default_rng(0)
         batches = [tf.constant(rng.random((4, 3)), tf.float32) for _ in range(6)]
-        steps = Together(loop_over(body), 6, own)
+        steps = MultiStep(loop_over(body), 6, own)
         found = compare_together(steps, Ring(batches), tf.TensorSpec([None, 3]))
         assert found.steps == 6
         assert found.equal or (fused and found.largest < 1e-5)
@@ -232,6 +232,6 @@ def test_a_step_that_python_runs_is_a_graph_in_it(fused):
 
 
 def test_too_little_to_compare():
-    steps = Together(loop_over(compiled_body), 4)
+    steps = MultiStep(loop_over(compiled_body), 4)
     with pytest.raises(CannotRun, match="too few"):
         compare_together(steps, Ring([tf.ones([4])]), None)

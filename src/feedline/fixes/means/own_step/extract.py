@@ -26,7 +26,7 @@ _STEP, _AROUND = "<step>", "<around>"
 
 
 @dataclass(frozen=True, eq=False)
-class Aside:
+class Extracted:
     """`parameters` are names of the frame that are given at each call, `captured`
     those that are taken along, as the code orders them."""
 
@@ -42,7 +42,7 @@ class Aside:
         return types.FunctionType(self.code, around, self.code.co_name, None, cells)
 
 
-def compiled_aside(
+def extracted(
     statements: Sequence[ast.stmt],
     parameters: Iterable[str],
     local: Iterable[str],
@@ -50,7 +50,7 @@ def compiled_aside(
     path: str,
     *,
     returns: bool = False,
-) -> Aside:
+) -> Extracted:
     """`local` are the names of the frame; with `returns` the function returns what
     its own names hold at its end."""
     given = tuple(sorted(parameters))
@@ -76,7 +76,7 @@ def compiled_aside(
     if hasattr(code, "co_qualname"):
         code = code.replace(co_qualname=name)  # type: ignore[call-arg]
     definitions.made[code] = known
-    return Aside(code, given, code.co_freevars)
+    return Extracted(code, given, code.co_freevars)
 
 
 def _function(

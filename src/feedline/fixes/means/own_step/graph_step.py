@@ -1,9 +1,9 @@
 """The function that a loop of the user's calls for each step, as it is or as a graph.
 
 The function itself stays the object that the script knows: only what it runs is
-turned to an `OwnStep`, which calls either the old code or its twin, a `tf.function`
-of the same code. The twin is called only with what it is known to treat alike; the
-moment anything else comes along, the old code runs, as if we were not there.
+turned to an `OwnStep`, which calls either the old code or a `tf.function` of it. The
+graph is called only with what it is known to treat alike; the moment anything else
+comes along, the old code runs, as if we were not there.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source.allowed import keeps_only_variables
 from feedline.job.source.definitions import made
-from feedline.job.source.dependencies import Held
+from feedline.job.source.dependencies import Dependency
 from feedline.job.source.frames import caught
-from feedline.job.source.graph_safe import held_by, instead_of, is_users_class
+from feedline.job.source.graph_safe import dependencies_of, instead_of, is_users_class
 from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)
@@ -54,11 +54,11 @@ class OwnStep:
         self.calls: list[Call] = []
         self.tell: Callable[[str], None] = lambda _: None
         self.broken = ""
-        self._held: list[Held] = []
+        self._held: list[Dependency] = []
         self._seen: dict[Any, list[Any]] = {}  # with the objects, which keep their `id`
         self._part = False
-        self.twin: Any = None
-        self._fused_twin: Any = None
+        self.graph_function: Any = None
+        self._fused_function: Any = None
 
     def remove(self) -> None:
         """The function is as it was, for good."""
@@ -68,11 +68,11 @@ class OwnStep:
 
     @contextmanager
     def as_part(self) -> Iterator[None]:
-        """Inside, a graph that is being traced takes the twin for a part of it."""
-        if self.twin is None:
-            self.twin = self._compiled()
-        if self.fused and self._fused_twin is None:
-            self._fused_twin = self._compiled(jit_compile=True)
+        """Inside, a graph that is being traced takes the step's for a part of it."""
+        if self.graph_function is None:
+            self.graph_function = self._compiled()
+        if self.fused and self._fused_function is None:
+            self._fused_function = self._compiled(jit_compile=True)
         self._part = True
         try:
             yield
@@ -81,7 +81,9 @@ class OwnStep:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._part:
-            return (self._fused_twin if self.fused else self.twin)(*args, **kwargs)
+            return (self._fused_function if self.fused else self.graph_function)(
+                *args, **kwargs
+            )
         self.note((args, kwargs))
         found = self.computed(args, kwargs, sys._getframe(1))
         return self.original(*args, **kwargs) if found is None else found[0]
@@ -103,16 +105,16 @@ class OwnStep:
         return (self.as_graph(*args, **kwargs),)
 
     def as_graph(self, *args: Any, **kwargs: Any) -> Any:
-        """The twin, with the very operations of the step: TensorFlow's optimizer of
+        """The graph, with the very operations of the step: TensorFlow's optimizer of
         graphs would merge some of them, which changes the last bits."""
         with unoptimized():
-            return self.twin(*args, **kwargs)
+            return self.graph_function(*args, **kwargs)
 
     def as_fused(self, *args: Any, **kwargs: Any) -> Any:
-        """The twin as XLA compiles it, which rounds as it likes."""
-        if self._fused_twin is None:
-            self._fused_twin = self._compiled(jit_compile=True)
-        return self._fused_twin(*args, **kwargs)
+        """The graph as XLA compiles it, which rounds as it likes."""
+        if self._fused_function is None:
+            self._fused_function = self._compiled(jit_compile=True)
+        return self._fused_function(*args, **kwargs)
 
     def _if_it_can(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -136,7 +138,7 @@ class OwnStep:
         return tf.function(self.original, autograph=written, **options)
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """May the twin take this call?"""
+        """May the graph take this call?"""
         if self.broken:
             return False
         try:
@@ -167,10 +169,10 @@ class OwnStep:
             raise CannotRun("it is called with ever other shapes")
         me = args[0] if args and self._is_method_of(args[0]) else None
         given = (o for o in _objects_in(args, kwargs) if o is not me)
-        self._held += held_by(self.looked_at, me, given)
-        if self.twin is None:
-            self.twin = self._compiled()
-        graph = self.twin.get_concrete_function(*args, **kwargs).graph
+        self._held += dependencies_of(self.looked_at, me, given)
+        if self.graph_function is None:
+            self.graph_function = self._compiled()
+        graph = self.graph_function.get_concrete_function(*args, **kwargs).graph
         if draws(graph):
             raise CannotRun("it draws random numbers, which a graph draws otherwise")
 
@@ -186,7 +188,7 @@ class OwnStep:
     def variables(self) -> list[Any]:
         """All that its graphs read or change."""
         found: dict[int, Any] = {}
-        for concrete in self.twin._list_all_concrete_functions():
+        for concrete in self.graph_function._list_all_concrete_functions():
             for variable in concrete.graph.variables:
                 found[id(variable)] = variable
         return list(found.values())

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from feedline.fixes.means.own_step import loop_parts
-from feedline.fixes.means.own_step.extract import Aside, compiled_aside
+from feedline.fixes.means.own_step.extract import Extracted, extracted
 from feedline.fixes.means.own_step.switch import Switch, with_constants
 from feedline.job.source.frames import values_in
 from feedline.job.source.scopes import Names, Scope, Tables, looked_at
@@ -56,7 +56,7 @@ class Inline:
 
     path: str
     lines: frozenset[int]
-    aside: Aside
+    extracted: Extracted
     given: tuple[str, ...]
     left: tuple[str, ...]
     tapes: frozenset[str]
@@ -65,9 +65,9 @@ class Inline:
     def captured(self, frame: types.FrameType) -> dict[str, Any]:
         """What the step takes along of the frame; raises LookupError where a name
         is not set yet."""
-        values = values_in(frame, self.aside.captured)
+        values = values_in(frame, self.extracted.captured)
         if values is None:
-            raise LookupError(f"{', '.join(self.aside.captured)}: not all are set")
+            raise LookupError(f"{', '.join(self.extracted.captured)}: not all are set")
         return values
 
     def arguments(
@@ -75,7 +75,7 @@ class Inline:
     ) -> tuple[Any, ...] | None:
         """What this round gives it; None where a name is not set, or one that it has
         captured holds something else by now."""
-        parameters = self.aside.parameters
+        parameters = self.extracted.parameters
         values = values_in(frame, (*parameters, *captured))
         if values is None:
             return None
@@ -219,7 +219,7 @@ def _led_out(
     """Put the switch in front of the part."""
     at_top = isinstance(scope, ast.Module)
     changing = part.reads & place.changing
-    aside = compiled_aside(
+    aside = extracted(
         part.statements,
         changing if at_top else changing & names.local,
         names.local - part.sets,

@@ -3,9 +3,9 @@
 The loop has a switch in front of the step (`hoist.py`). While it is on, what the step
 reads is taken from the loop's own frame; the graph computes what the step would leave;
 and the loop goes on with it. Tensors come from the graph. Other things that are left,
-numbers and variables, are what they were when the graph was made: `Held` sees to it
-that they would be the same again. A tape is nothing that a graph could give back, and
-nobody may use it any more: a new one takes its place.
+numbers and variables, are what they were when the graph was made: `Dependency` sees to
+it that they would be the same again. A tape is nothing that a graph could give back,
+and nobody may use it any more: a new one takes its place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class InlineStep(OwnStep):
         except LookupError as error:
             raise CannotRun(f"the step uses names that are not set: {error}") from None
         self.found = found
-        self.function = found.aside.function(frame.f_globals, self._captured)
+        self.function = found.extracted.function(frame.f_globals, self._captured)
         self._constants: dict[Any, dict[str, Any]] = {}
         self._last: dict[str, Any] | None = None
         self._thread = threading.get_ident()
@@ -86,7 +86,9 @@ class InlineStep(OwnStep):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As a part of another function: the names that the script has from it."""
         if self._part:
-            left = (self._fused_twin if self.fused else self.twin)(*args, **kwargs)
+            left = (self._fused_function if self.fused else self.graph_function)(
+                *args, **kwargs
+            )
             left = self._all_left(args, left)
         elif (found := self.computed(args, kwargs, sys._getframe(1))) is not None:
             left = self._all_left(args, found[0])

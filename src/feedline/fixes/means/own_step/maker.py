@@ -26,12 +26,12 @@ class OwnSteps:
         found = hoist.at(where.file, where.line)
         if found is None:
             return None
-        return InlineStep(found, frame), found.aside.code
+        return InlineStep(found, frame), found.extracted.code
 
     def step_only(self, frame: FrameType, line: int) -> Any:
         return step_only_loop.of(frame, line)
 
     def launches(self, loop: Any, number: int, step: Any) -> Any:
-        from feedline.fixes.means.own_step.multi_step import Together
+        from feedline.fixes.means.own_step.multi_step import MultiStep
 
-        return Together(loop, number, step)
+        return MultiStep(loop, number, step)

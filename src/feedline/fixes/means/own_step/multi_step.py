@@ -17,11 +17,11 @@ import tensorflow as tf
 
 from feedline.fixes.means.own_step.graph_step import OwnStep, unoptimized
 from feedline.fixes.means.own_step.inline_step import InlineStep
-from feedline.fixes.means.own_step.step_only_loop import Bare
+from feedline.fixes.means.own_step.step_only_loop import StepOnlyLoop
 from feedline.job import marks
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source.frames import caught
-from feedline.job.source.graph_safe import held_by
+from feedline.job.source.graph_safe import dependencies_of
 from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)
@@ -30,11 +30,13 @@ _MOST_TRACES = 4
 _AHEAD = marks.AHEAD
 
 
-class Together:
+class MultiStep:
     """`number` steps at a time. `own` is the step where Python runs it: in a launch
     it is its graph. `ran` counts the steps that Python did not see."""
 
-    def __init__(self, bare: Bare, number: int, own: OwnStep | None = None) -> None:
+    def __init__(
+        self, bare: StepOnlyLoop, number: int, own: OwnStep | None = None
+    ) -> None:
         if not bare.direct:
             raise CannotRun("the loop does not read a dataset itself")
         self.number = number
@@ -44,7 +46,7 @@ class Together:
         self._bare = bare
         self.body = bare.body
         self._own = own
-        self._held = held_by(self.body)
+        self._held = dependencies_of(self.body)
         for held in self._held:
             if held.there is bare.around and held.name in bare.changing:
                 raise CannotRun(f"a function reads {held.name}, which the loop sets")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from feedline.fixes.means.own_step import loop_parts
-from feedline.fixes.means.own_step.extract import Aside, compiled_aside
+from feedline.fixes.means.own_step.extract import Extracted, extracted
 from feedline.fixes.means.own_step.hoist import part_of
 from feedline.job.source import definitions
 from feedline.job.source.frames import running, values_in
@@ -30,7 +30,7 @@ _STEP = "\0feedline step"
 
 
 @dataclass(eq=False)
-class Bare:
+class StepOnlyLoop:
     """`arguments` are what the body takes of an element; `changing` are the names that
     the loop sets, in `around` where it stands at the top of a file. `direct`: it reads
     a dataset, with nothing in between. `unchanged`: the names that the body took along
@@ -57,13 +57,13 @@ class _Loop:
     scope: Scope
     path: str
 
-    def compiled(self, statements: Sequence[ast.stmt]) -> Aside:
+    def compiled(self, statements: Sequence[ast.stmt]) -> Extracted:
         given = self.part.reads & loop_parts.stores(self.loop.target)
         local = self.names.local - self.part.sets
-        return compiled_aside(statements, given, local, self.scope, self.path)
+        return extracted(statements, given, local, self.scope, self.path)
 
 
-def of(frame: types.FrameType, line: int) -> Bare | None:
+def of(frame: types.FrameType, line: int) -> StepOnlyLoop | None:
     """The loop of this line, which the frame runs, if it is bare."""
     found = _in_source(frame.f_code, line)
     if found is None:
@@ -80,12 +80,12 @@ def of(frame: types.FrameType, line: int) -> Bare | None:
         return held is not None and all(held[name] is values[name] for name in values)
 
     def with_step(step: Any) -> Any:
-        other = found.compiled(_stepping(found, step.found.given, step.found.aside))
+        other = found.compiled(_stepping(found, step.found.given, step.found.extracted))
         constants = [step if c == _STEP else c for c in other.code.co_consts]
         led = other.code.replace(co_consts=tuple(constants))
         return replace(other, code=led).function(around, values)
 
-    return Bare(
+    return StepOnlyLoop(
         _arguments(found.loop, aside.parameters),
         aside.function(around, values),
         changing=frozenset(loop_parts.stores(found.loop.target) | found.part.sets),
@@ -163,7 +163,7 @@ def _only_names(target: ast.expr) -> bool:
     return isinstance(target, ast.Name)
 
 
-def _stepping(found: _Loop, given: Sequence[str], step: Aside) -> list[ast.stmt]:
+def _stepping(found: _Loop, given: Sequence[str], step: Extracted) -> list[ast.stmt]:
     """The body with a call in place of the statements of the step."""
     part = part_of(found.scope, found.place, found.names)
     assert part is not None

@@ -31,7 +31,7 @@ from feedline.job.tfdata.pipeline import Stage
 
 
 @dataclass(frozen=True)
-class Apart:
+class SplitMap:
     """`bytes` is what `still` gives for one element."""
 
     still: Callable[..., Any]
@@ -39,7 +39,7 @@ class Apart:
     bytes: int
 
 
-def apart(stage: Stage) -> Apart:
+def apart(stage: Stage) -> SplitMap:
     """The function of the map `stage` in two."""
     import tensorflow as tf
 
@@ -62,7 +62,7 @@ def apart(stage: Stage) -> Apart:
         fed = {t.name: value for t, value in zip(cut, given, strict=True)} | captured
         return replay(one.graph, fed, one.outputs, after, without=made)
 
-    return Apart(
+    return SplitMap(
         as_function(f"still_{one.name}", one.input_structure, still, handed),
         as_function(f"drawn_{one.name}", handed, drawn, one.output_structure),
         sum(_bytes(stage, tensor) for tensor in cut),
