@@ -25,6 +25,21 @@ def test_it_is_where_it_is_expected(table):
     assert [each.missing() for each in table.values() if each.missing()] == []
 
 
+@pytest.mark.tensorflow
+def test_what_is_changed_as_it_is_loaded_is_there():
+    pytest.importorskip("tensorflow")
+    changed = [
+        value
+        for module in (tensorflow, keras)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str) and "PACKAGE" not in name
+    ]
+    assert len(changed) > 10
+    expected = [Expected(name) for name in changed]
+    expected += [Expected(*each) for each in tensorflow.EAGER_CALLS]
+    assert [each.missing() for each in expected if each.missing()] == []
+
+
 def test_no_other_file_imports_private_modules():
     found = {}
     for path in SOURCE.rglob("*.py"):

@@ -6,7 +6,32 @@ from typing import Any
 
 from feedline.job.private.expected import Expected, load
 
+PACKAGE = "tensorflow.python."
+"""What is TensorFlow's own stands in modules that begin so."""
+
+DATA_PACKAGE = "tensorflow.python.data."
+AUTOGRAPH_PACKAGE = "tensorflow.python.autograph."
+
 _DATA = "tensorflow.python.data"
+
+# Modules that are changed as they are loaded (`script/hooks.py` says how).
+DATASETS = f"{_DATA}.ops.dataset_ops"
+ITERATORS = f"{_DATA}.ops.iterator_ops"
+LOOPS_IN_FUNCTIONS = f"{_DATA}.ops.dataset_autograph"
+DISTRIBUTED = "tensorflow.python.distribute.input_lib"
+DISTRIBUTING = "tensorflow.python.distribute.input_util"
+FUNCTIONS = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+GRADIENTS = "tensorflow.python.eager.backprop"
+TRACING = "tensorflow.python.framework.func_graph"
+TENSORS = "tensorflow.python.framework.ops"
+TRACEBACKS = "tensorflow.python.util.traceback_utils"
+
+# Functions that start an operation at once: a worker process refuses them.
+EAGER_CALLS = (
+    ("tensorflow.python.pywrap_tfe", ("TFE_Py_FastPathExecute", "TFE_Py_Execute")),
+    ("tensorflow.python.framework.constant_op", ("convert_to_eager_tensor",)),
+    ("tensorflow.python.eager.execute", ("quick_execute", "execute")),
+)
 
 TABLE: dict[str, Expected] = {
     # Dataset classes, to make an object again with arguments that have no public name.

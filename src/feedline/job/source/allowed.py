@@ -148,7 +148,7 @@ def _is_public(value: Any) -> bool:
 
 def draws_from_keras(value: Any) -> bool:
     """Does it draw from Keras' seed of the whole program, where it is given none?"""
-    return str(getattr(value, "__module__", None)).startswith("keras.src.random")
+    return str(getattr(value, "__module__", None)).startswith(keras.RANDOM_PACKAGE)
 
 
 def may_make(kind: type) -> bool:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from feedline.job.private.tensorflow import AUTOGRAPH_PACKAGE
 from feedline.job.source.fresh_values import changes_only_its_own, opens_to_read
 from feedline.job.source.lines import is_library
 from feedline.job.source.mutating import CHANGING
@@ -270,7 +271,7 @@ def _module(value: Any) -> str:
 
 def _is_autograph(value: Any) -> bool:
     """What its translations of the user's code hold: harmless, and not his."""
-    return type(value).__module__.startswith("tensorflow.python.autograph.")
+    return type(value).__module__.startswith(AUTOGRAPH_PACKAGE)
 
 
 def _is_tensorflow(value: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from feedline.job.private.tensorflow import DATA_PACKAGE
 from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.arguments import (
     Dataset,
@@ -284,9 +285,9 @@ def _made_by(dataset: Dataset, qualname: str) -> bool:
 
 
 def _is(func: Any, qualname: str) -> bool:
-    return str(getattr(func, "__module__", "")).startswith(
-        "tensorflow.python.data."
-    ) and str(getattr(func, "__qualname__", "")).endswith(qualname)
+    return str(getattr(func, "__module__", "")).startswith(DATA_PACKAGE) and str(
+        getattr(func, "__qualname__", "")
+    ).endswith(qualname)
 
 
 def _is_rewritten(dataset: Dataset) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from feedline.job.private.tensorflow import dataset_ops
+from feedline.job.private.tensorflow import DATA_PACKAGE, PACKAGE, dataset_ops
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.arguments import UNSET, Dataset, argument, found
 from feedline.job.tfdata.functions import closure
@@ -40,7 +40,7 @@ def find(dataset: Dataset) -> Found:
     """`dataset` by its class alone; opaque where the table does not have it."""
     cls = type(dataset)
     op = CLASSES.get(cls.__name__)
-    if op is not None and cls.__module__.startswith("tensorflow.python."):
+    if op is not None and cls.__module__.startswith(PACKAGE):
         try:
             return _find(op, dataset)
         except (AttributeError, LookupError) as error:
@@ -94,6 +94,6 @@ def _users(op: Op, traced: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
             inside = closure(func)
             func = inside.get("key_func") or inside.get("window_size_func") or func
         module = str(getattr(func, "__module__", ""))
-        default = module.startswith("tensorflow.python.data.")
+        default = module.startswith(DATA_PACKAGE)
         if not (default and op.has(Fact.DEFAULT_FUNCTIONS)):
             yield one, func
