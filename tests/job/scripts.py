@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from feedline.fixes.means.own_step.maker import OwnSteps
 from feedline.job.job import Job
 from feedline.job.loops.facts import job_of
 from feedline.job.script import run as script
@@ -140,7 +141,7 @@ def run(
         caught.watch.stopped = True
         raise ScriptStopped
 
-    options = {"patient": False, **options}
+    options = {"patient": False, "steps": OwnSteps(), **options}
     caught = Caught(text, watching(clock or SystemClock(), note, **options))
     before = sys.argv[:], sys.orig_argv[:], sys.path[:], sys.modules["__main__"]
     folder_before, hook = os.getcwd(), threading.excepthook

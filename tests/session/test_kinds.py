@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from feedline.report.json import load
+from tests.job.script.test_capture import DISTRIBUTED, LOOPS
 from tests.job.scripts import DATA, MODEL, STEP
-from tests.job.test_capture import DISTRIBUTED, LOOPS
 from tests.place import Place
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]

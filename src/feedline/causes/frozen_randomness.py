@@ -39,27 +39,25 @@ from feedline.causes.finding import Finding
 from feedline.causes.look import passes, upstream
 from feedline.job.job import Job
 from feedline.job.tfdata.constant import varies
+from feedline.job.tfdata.ops import Fact
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("move-cache",)
 FACT = True
 
-_ORDER_ONLY = (
-    *("shuffle", "shuffle_and_repeat", "global_shuffle"),
-    *("list_files", "make_csv_dataset", "sample_from_datasets"),
-)
-
 
 def detect(job: Job, _: Measurement) -> Iterator[Finding]:
     if job.pipeline is None or passes(job) <= 1:
         return
-    for cache in job.pipeline.find("cache", "snapshot"):
+    for cache in job.pipeline.stages():
+        if not cache.has(Fact.KEEPS_ELEMENTS):
+            continue
         drawn = [stage for stage in upstream(cache) if varies(stage)]
-        values = [stage for stage in drawn if stage.op not in _ORDER_ONLY]
+        values = [stage for stage in drawn if not stage.has(Fact.DRAWS_ORDER)]
         if values:
             what = "repeats the same random draws"
         elif drawn and not any(
-            later.op in _ORDER_ONLY and varies(later)
+            later.has(Fact.DRAWS_ORDER) and varies(later)
             for later in job.pipeline.after(cache)
         ):
             what = "repeats the same order"

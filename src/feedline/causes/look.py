@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import Estimate, Measurement, StageCost, WhatIf
 from feedline.measure.predict import saving
 
-PREFETCH = StageCost(index=-1, name="prefetch", asynchronous=True, injected=True)
-_CACHES = ("cache", "snapshot")
-_READS = ("tfrecord", "text_line", "csv", "fixed_length_record", "make_csv_dataset")
+PREFETCH = StageCost(index=-1, name=ops.PREFETCH, asynchronous=True, injected=True)
 _READ_OPS = ("RecordDataset", "TextLineDataset", "CSVDataset")
 _QUIET_CALLBACKS = (  # Keras' own, and those that act once an epoch
     *("History", "ProgbarLogger", "CSVLogger", "EarlyStopping"),
@@ -55,7 +55,7 @@ def upstream(stage: Stage) -> list[Stage]:
 def _cached(job: Job, stage: Stage) -> bool:
     """Does a cache further on spare this stage all epochs but the first?"""
     after = job.pipeline.after(stage) if job.pipeline else []
-    return passes(job) > 1 and any(later.op in _CACHES for later in after)
+    return passes(job) > 1 and any(later.has(Fact.KEEPS_ELEMENTS) for later in after)
 
 
 def steady(job: Job, measured: Measurement) -> Measurement:
@@ -85,14 +85,14 @@ def one_interpreter(job: Job, measured: Measurement) -> Measurement:
 
 def reads_records(stage: Stage) -> bool:
     """Does this stage read records from files (a map over paths does not)?"""
-    if stage.op in _READS:
+    if stage.has(Fact.RECORDS):
         return True
-    if stage.op not in ("interleave", "flat_map"):
+    if not stage.has(Fact.RECORDS_INSIDE):
         return False
     inner = upstream(stage.inner) if stage.inner else []
-    ops = (op for function in stage.functions for op in function.ops)
+    kernels = (op for function in stage.functions for op in function.ops)
     return any(reads_records(each) for each in inner) or any(
-        part in op for op in ops for part in _READ_OPS
+        part in op for op in kernels for part in _READ_OPS
     )
 
 
@@ -112,7 +112,7 @@ def passes(job: Job) -> float:
     times = float("inf") if job.epochs is None else float(job.epochs)
     if not job.restarts:
         times = 1.0
-    for stage in job.pipeline.find("repeat") if job.pipeline else []:
+    for stage in job.pipeline.find(ops.REPEAT) if job.pipeline else []:
         times *= (_count(stage) or float("inf")) if times else 1.0
     return times
 
@@ -121,7 +121,7 @@ def steps_per_pass(job: Job, measured: Measurement) -> float | None:
     """Steps that go once through the data; None where nothing tells."""
     if job.pipeline is not None and job.pipeline.cardinality > 0:
         steps = float(job.pipeline.cardinality)
-        for stage in job.pipeline.find("repeat"):
+        for stage in job.pipeline.find(ops.REPEAT):
             steps /= _count(stage) or 1
         return steps
     infinite = job.pipeline is not None and job.pipeline.cardinality == -1

@@ -42,6 +42,7 @@ from dataclasses import replace
 from feedline.causes.finding import Finding
 from feedline.causes.look import ms, replaced, seen
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving
 
@@ -55,8 +56,8 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     maps = [
         each
         for each in seen(job, measured)
-        if each.stage.op == "map"
-        and any("batch" in later.op for later in job.pipeline.after(each.stage))
+        if each.stage.op == ops.MAP
+        and any(ops.BATCH in later.op for later in job.pipeline.after(each.stage))
     ]
     worst = max(maps, key=lambda each: each.cost.ms_per_batch, default=None)
     if worst is None or once.high > 0.5 * worst.cost.ms_per_batch:

@@ -57,20 +57,14 @@ from feedline.causes.look import (
 )
 from feedline.files.sizes import size
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.constant import why_not_same
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import saving
 
 FIXES: tuple[str, ...] = ("cache", "cache-before-shuffle", "cache-undrawn")
-
-# Handing on what lies in memory anyway; a cache would only copy it.
-_PLUMBING = (
-    *("from_tensor_slices", "from_tensors", "from_list", "range", "counter"),
-    *("batch", "padded_batch", "ragged_batch", "unbatch", "rebatch", "window"),
-    *("prefetch", "take", "skip", "shard", "cache", "enumerate", "zip", "concatenate"),
-    *("with_options", "assert_cardinality", "restructured", "list_files"),
-)
 
 
 class Place(NamedTuple):
@@ -138,12 +132,12 @@ def _is_shuffle(inputs: tuple[Stage, ...]) -> bool:
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
     """All that a cache after this point would save; nothing where it may not be."""
-    if why_not_same(point.stage) or point.stage.op == "prefetch":
+    if why_not_same(point.stage) or point.stage.op == ops.PREFETCH:
         return []
     known = {id(each) for each in upstream(point.stage)}
     front = [each for each in seen(job, measured) if id(each.stage) in known]
     total = sum(each.cost.ms_per_batch for each in front)
-    work = sum(e.cost.ms_per_batch for e in front if e.stage.op not in _PLUMBING)
+    work = sum(e.cost.ms_per_batch for e in front if not e.stage.has(Fact.PLUMBING))
     return front if work > total / 2 else []
 
 

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import all_of, gain_of_threads, ms, seen
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement, StageCost
 
 FIXES: tuple[str, ...] = ("parallel-map", "parallel-batch")
@@ -54,7 +55,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     cores = measured.machine.cores
     for each in seen(job, measured):
         stage, cost = each
-        if stage.op != "map" or stage.python or cost.parallelism > 1 or cores < 2:
+        if stage.op != ops.MAP or stage.python or cost.parallelism > 1 or cores < 2:
             continue
         saved = gain_of_threads(measured, cost, cores)
         evidence = (

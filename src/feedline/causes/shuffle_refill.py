@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from feedline.causes.finding import Finding
 from feedline.causes.look import ms, seen, steps_per_pass, upstream
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("shuffle-ids", "smaller-buffer")
@@ -52,7 +53,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     for each in stages:
         stage, cost = each
         buffer = stage.args.get("buffer_size")
-        if stage.op != "shuffle" or not isinstance(buffer, int):
+        if stage.op != ops.SHUFFLE or not isinstance(buffer, int):
             continue
         batches = buffer / max(cost.elements_per_batch, 1.0)
         if batches <= 1 or start <= 0:

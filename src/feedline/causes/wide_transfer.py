@@ -44,6 +44,7 @@ from feedline.causes.finding import Finding
 from feedline.causes.look import ms, seen
 from feedline.files.sizes import size
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.measure.measurement import Measurement
 
@@ -51,7 +52,7 @@ FIXES: tuple[str, ...] = ("cast-on-device",)
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
-    maps = [each for each in seen(job, measured) if each.stage.op == "map"]
+    maps = [each for each in seen(job, measured) if each.stage.op == ops.MAP]
     if not measured.machine.accelerated or not maps or maps[-1].stage.random:
         return
     stage = maps[-1].stage

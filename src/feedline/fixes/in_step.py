@@ -15,23 +15,27 @@ from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.patching import label
 from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
-
-_ROW_BY_ROW = ("prefetch", "with_options", "repeat", "assert_cardinality", "take")
 
 
 def last_map(pipeline: Pipeline) -> Stage | None:
     """The last map, where nothing after it looks into what it made."""
-    for stage in pipeline.find("map")[-1:]:
-        after = [later.op for later in pipeline.after(stage)]
-        if all(op in ("batch", *_ROW_BY_ROW) for op in after) and stage.number >= 0:
+    for stage in pipeline.find(ops.MAP)[-1:]:
+        after = pipeline.after(stage)
+        if all(map(_looks_at_none, after)) and stage.number >= 0:
             return stage
     return None
 
 
+def _looks_at_none(stage: Stage) -> bool:
+    return stage.has(Fact.BEFORE_STEP) or stage.op == ops.BATCH
+
+
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """The last map, which may run where the step runs."""
-    stage = conditions.stage_of(pipeline, edit, "map")
+    stage = conditions.stage_of(pipeline, edit, ops.MAP)
     if stage is not last_map(pipeline):
         raise CannotFix(f"a later stage looks at what {stage.label()} makes")
     if stage.python or not stage.functions:
@@ -51,7 +55,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     moved = vectorize_pipeline(pipeline, stage)
     if edit.args.get("host"):
         return moved
-    maps = [each for each in moved.find("map") if "func" in each.args]
+    maps = [each for each in moved.find(ops.MAP) if "func" in each.args]
     return _without(moved, maps[-1])
 
 
@@ -83,7 +87,7 @@ def comment(place: Place, _: str) -> str:
 
 
 def _before_batch(pipeline: Pipeline, stage: Stage) -> bool:
-    return any(later.op == "batch" for later in pipeline.after(stage))
+    return any(later.op == ops.BATCH for later in pipeline.after(stage))
 
 
 def _without(pipeline: Pipeline, stage: Stage) -> Pipeline:
@@ -96,7 +100,7 @@ def _function(pipeline: Pipeline, stage: Stage) -> Callable[..., Any]:
         from feedline.fixes.means.rewrite.vectorize import vectorized
 
         return vectorized(stage)
-    from tensorflow.python.data.util import structure
+    from feedline.job.private.tensorflow import structure
 
     traced = stage.handle.traced[0]
 

@@ -22,6 +22,7 @@ from feedline.job.loops.facts import job_of
 from feedline.job.loops.feeds import batch_size as size_of
 from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Run
 from feedline.job.script.watch import Watch
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure import whatif
 from feedline.measure.files import measure_files
@@ -150,7 +151,7 @@ class Examiner:
         """With a cache in the pipeline the steady state begins when it is full:
         read on, without training, to the end of the epoch."""
         live = self.loop.live
-        if job.pipeline is None or live is None or not job.pipeline.find("cache"):
+        if job.pipeline is None or live is None or not job.pipeline.find(ops.CACHE):
             return
         self.say("filling the pipeline's cache, as the first epoch would")
         until = self.clock.now() + 0.25 * self.seconds
@@ -292,7 +293,7 @@ class Examiner:
             cost
             for cost in stages
             if 0 <= cost.index < len(order)
-            and order[cost.index].op == "map"
+            and order[cost.index].op == ops.MAP
             and cost.elements_per_batch > 1
         ]
         if not maps:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import StageCost
 from feedline.report.report import StageRow
@@ -59,7 +60,7 @@ class Stages:
         stage = self._of(cost)
         calls = stage.args.get("num_parallel_calls") if stage else None
         chosen = isinstance(calls, int) and calls > 0
-        prefetch = cost.injected or (stage is not None and stage.op == "prefetch")
+        prefetch = cost.injected or (stage is not None and stage.op == ops.PREFETCH)
         return StageRow(
             name=cost.name,
             where=None if cost.where is None else str(cost.where),

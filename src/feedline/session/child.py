@@ -21,6 +21,8 @@ from msgspec import structs
 
 from feedline import __version__
 from feedline.errors import FeedlineError
+from feedline.fixes.means.own_step.hoist import Hoist, rewriting
+from feedline.fixes.means.own_step.maker import OwnSteps
 from feedline.job.job import Job
 from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.script import run as script
@@ -54,7 +56,11 @@ class Examination:
         self.clock = SystemClock()
         self.began = self.clock.now()
         self.watch = Watch(
-            self.clock, self.on_warm, loop=order.loop, patient=order.patient
+            self.clock,
+            self.on_warm,
+            loop=order.loop,
+            patient=order.patient,
+            steps=OwnSteps(),
         )
         self.sampler = RunSampler(SystemClock(), self.watch)
         self.outcome: Outcome | None = None
@@ -70,7 +76,7 @@ class Examination:
                 list(self.order.target),
                 module=self.order.module,
                 watch=self.watch,
-                hoist=self.hoists(),
+                rewrite=rewriting(self.hoists()),
                 stops=self.stops,
                 begin=self.begin,
                 failed=self.script_failed,
@@ -91,7 +97,7 @@ class Examination:
     def script_failed(self, error: BaseException) -> None:
         """The script ends with an error of its own."""
 
-    def hoists(self) -> script.Hoist:
+    def hoists(self) -> Hoist:
         """Of which loops are the steps made functions?"""
         return False
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from feedline.fixes.step.steps_per_execution import fitting, launched
+from feedline.job import marks
 from feedline.job.loops.launches import guarded
 from feedline.job.script.fits import hear_batches
 
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 def in_each_fit(model: Any, most: int) -> None:
     """Give the model a `fit` that launches up to so many steps at once."""
-    fit = getattr(model.fit, "_feedline_original", model.fit)
+    fit = getattr(model.fit, marks.ORIGINAL, model.fit)
     signature = inspect.signature(fit)
     single = model.train_function
     made: dict[int, Callable[[Any], Any]] = {}
@@ -55,10 +56,10 @@ def in_each_fit(model: Any, most: int) -> None:
         finally:
             if model.train_function in made.values():
                 model.train_function = single
-            while hasattr(model.train_function, "_feedline_original"):
-                model.train_function = model.train_function._feedline_original
+            while hasattr(model.train_function, marks.ORIGINAL):
+                model.train_function = getattr(model.train_function, marks.ORIGINAL)
 
-    launching._feedline_original = fit  # type: ignore[attr-defined]
+    setattr(launching, marks.ORIGINAL, fit)
     model.fit = launching
 
 
@@ -66,7 +67,7 @@ def in_each_fit(model: Any, most: int) -> None:
 def _first_epochs(told: Callable[[Any], None]) -> Iterator[None]:
     """Inside, the first iterator over epochs that Keras makes in this thread is told
     of: that of the training."""
-    from keras.src.backend.tensorflow.trainer import TFEpochIterator
+    from feedline.job.private.keras import TFEpochIterator
 
     original, thread = TFEpochIterator.__init__, threading.get_ident()
     waiting = True

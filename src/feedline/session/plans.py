@@ -13,8 +13,8 @@ from typing import Any
 from feedline import fixes
 from feedline.fixes.binding import Binding, without_step
 from feedline.fixes.fix import Edit
+from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.fixes.saved import SavedPlan
-from feedline.job.script.run import Hoist
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.prove.proof import Cured
 

@@ -31,10 +31,11 @@ from feedline.fixes.binding import Binding, only_step, without_step
 from feedline.fixes.fix import CannotFix, Edit, grades
 from feedline.fixes.identity.part import Part
 from feedline.fixes.identity.step import step_of
+from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.fixes.saved import SavedPlan
 from feedline.fixes.step import steps_per_execution
+from feedline.job import marks
 from feedline.job.job import Job
-from feedline.job.script.run import Hoist
 from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.measure.measurement import Measurement
 from feedline.monitor.live import Live
@@ -129,7 +130,7 @@ class Runner(Examination):
 
         if not isinstance(loop.source, tf.data.Dataset) or not self._is_wanted():
             return
-        if getattr(loop.source, "_feedline_tuned", False):
+        if getattr(loop.source, marks.TUNED, False):
             return
         with self.watch.pause():
             pipeline = self._pipeline(loop.source)
@@ -281,7 +282,7 @@ class Runner(Examination):
             return known
         if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
             return dataset
-        if getattr(dataset, "_feedline_tuned", False) or not plan.edits:
+        if getattr(dataset, marks.TUNED, False) or not plan.edits:
             return dataset
         pipeline = self._pipeline(dataset)
         if pipeline is None:

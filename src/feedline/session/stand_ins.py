@@ -20,13 +20,14 @@ import tensorflow as tf
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
+from feedline.job import marks
 from feedline.job.tfdata import owners
-from feedline.job.tfdata.ops import OPS
+from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
 
-_MARK = "_feedline_instead"  # lives and goes with the script's own dataset
+_MARK = marks.INSTEAD  # lives and goes with the script's own dataset
 
 
 def instead_of(dataset: Any) -> Any | None:
@@ -67,7 +68,7 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
             )
         parts: dict[int, Any] = {}
         known = rebuild(after, parts=parts)
-        known._feedline_tuned = True
+        setattr(known, marks.TUNED, True)
         same = owners.same_at(before, after)
         for stage in before.stages():
             made = parts[id(same[stage.number])] if stage.number in same else None
@@ -80,7 +81,7 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
 
 def _derived(dataset: Any) -> Any | None:
     """The same stages on top of the stand-ins of what it was made from."""
-    if getattr(dataset, "_feedline_tuned", False):
+    if getattr(dataset, marks.TUNED, False):
         return None
     try:
         pipeline = read(dataset)
@@ -92,7 +93,7 @@ def _derived(dataset: Any) -> Any | None:
     if not found:
         return None
     made = rebuild(pipeline)
-    made._feedline_tuned = True
+    setattr(made, marks.TUNED, True)
     return made
 
 
@@ -111,7 +112,7 @@ def shared(pipeline: Pipeline) -> frozenset[int]:
     kept = {
         id(stage.handle.dataset): stage.number
         for stage in pipeline.stages()
-        if stage.op in OPS and OPS[stage.op].keeps_state
+        if stage.op in OPS and OPS[stage.op].has(Fact.STATE)
     }
     if not kept:
         return frozenset()

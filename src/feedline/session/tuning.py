@@ -23,6 +23,7 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit, Grade
 from feedline.fixes.target import Target
+from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.drop_iterator import look, unseen, without_waiting
@@ -60,7 +61,7 @@ class Tuning:
 def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -> Any:
     """The tuned dataset. Whatever fails costs the tuning, not the dataset."""
     check(model, dataset, "feedline.tune")
-    if getattr(dataset, "_feedline_tuned", False):
+    if getattr(dataset, marks.TUNED, False):
         return dataset
     try:
         # Nobody would see to it that what else is read through these stages later
@@ -162,7 +163,7 @@ def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:
     very same object, with its caches and the state of its shuffles."""
     pipeline = fixes.apply(read(dataset).numbered(), edits)
     tuned = rebuild(pipeline)
-    tuned._feedline_tuned = True
+    setattr(tuned, marks.TUNED, True)
     return tuned
 
 
@@ -171,7 +172,7 @@ def _let_go_of_tuned() -> None:
     """From now on no epoch over a tuned dataset waits at its end."""
 
     def may(dataset: Any) -> bool:
-        return getattr(dataset, "_feedline_tuned", False) and unseen(dataset)
+        return getattr(dataset, marks.TUNED, False) and unseen(dataset)
 
     going = ExitStack()
     going.enter_context(without_waiting(may, longest=None))
@@ -181,7 +182,7 @@ def _let_go_of_tuned() -> None:
 def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]:
     """Numbers of the stages that keep a state and belong to a dataset that was
     read from already: to make them again would start that state anew."""
-    from feedline.job.tfdata.ops import OPS
+    from feedline.job.tfdata.ops import OPS, Fact
 
     known = {
         id(stage.handle.dataset)
@@ -192,6 +193,6 @@ def stages_in_use(pipeline: Pipeline, read_already: list[Any]) -> frozenset[int]
         stage.number
         for stage in pipeline.numbered().stages()
         if stage.op in OPS
-        and OPS[stage.op].keeps_state
+        and OPS[stage.op].has(Fact.STATE)
         and id(stage.handle.dataset) in known
     )

@@ -62,7 +62,7 @@ def _nodes(proto: Any) -> Iterator[Any]:
 
 def _called_back(node: Any) -> str:
     """The Python function behind this node, in place of its number."""
-    from tensorflow.python.ops import script_ops
+    from feedline.job.private.tensorflow import script_ops
 
     registered = script_ops._py_funcs.get(node.attr["token"].s.decode())
     return digest(Teller().tell(getattr(registered, "_func", registered)))

@@ -59,7 +59,7 @@ def _settings() -> dict[str, str]:
     tf: Any = sys.modules.get("tensorflow")
     if tf is None:
         return told
-    from tensorflow.python.framework import config
+    from feedline.job.private.tensorflow import config
 
     threads = tf.config.threading
     devices = [

@@ -25,6 +25,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
 from feedline.fixes.patching import CannotEdit, Patch, Source, label
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.constant import why_not_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
@@ -41,7 +42,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     # A cache further up is read no more once this one is full, but it is kept.
     shared = sum(edit.fix == "cache" for edit in case.edits) + 1
     room = case.measured.machine.free_memory_gb * 1e9 / 2 / shared
-    for shuffle in case.pipeline.find("shuffle"):
+    for shuffle in case.pipeline.find(ops.SHUFFLE):
         if shuffle.number in case.used or not _repeats(shuffle.inputs[0]):
             continue
         maps = _maps_after(case.pipeline, shuffle)
@@ -69,7 +70,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     shuffle = find(pipeline, edit.stage)
-    if shuffle.op != "shuffle" or not _repeats(shuffle.inputs[0]):
+    if shuffle.op != ops.SHUFFLE or not _repeats(shuffle.inputs[0]):
         raise CannotFix(f"{shuffle.label()} is no shuffle of what stays the same")
     wanted = edit.args.get("maps", 0)
     maps = _maps_after(pipeline, shuffle)[:wanted]
@@ -104,7 +105,7 @@ def _maps_after(pipeline: Pipeline, shuffle: Stage) -> list[Stage]:
         [shuffle, *pipeline.after(shuffle)], pipeline.after(shuffle), strict=False
     ):
         alone = sum(before is e for s in pipeline.stages() for e in s.inputs) == 1
-        if not alone or stage.op != "map" or not _same_for_the_same(stage):
+        if not alone or stage.op != ops.MAP or not _same_for_the_same(stage):
             break
         found.append(stage)
     return found

@@ -22,6 +22,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not
 from feedline.fixes.patching import Patch, label
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
@@ -39,7 +40,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     if any(edit.fix.startswith("cache") for edit in case.edits):
         return
     room = case.measured.machine.free_memory_gb * 1e9 / 2
-    for stage in case.pipeline.find("map"):
+    for stage in case.pipeline.find(ops.MAP):
         cost = case.cost(stage)
         if cost is None or not _draws(stage) or not case.movable(stage):
             continue
@@ -73,7 +74,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
-    from feedline.fixes.means.rewrite.still import apart, names_and_order
+    from feedline.fixes.means.rewrite.split_draws import apart, names_and_order
 
     stage = find(pipeline, edit.stage)
     before = _order(pipeline, stage) if _draws(stage) else None
@@ -84,12 +85,12 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
         raise CannotFix(f"{parts.bytes} bytes of each element are too much to keep")
     order = None
     if _shuffles(before):
-        order = names_and_order(before) if before.op == "list_files" else before
+        order = names_and_order(before) if before.op == ops.LIST_FILES else before
         (before,) = order.inputs
     if unordered(stage, pipeline.options):
         raise CannotFix(f"the order of {stage.label()} may be another in every pass")
     still = {**stage.args, "func": parts.still, **_PARALLEL}
-    front = Stage("map", (before,), still, where=stage.where)
+    front = Stage(ops.MAP, (before,), still, where=stage.where)
     check(pipeline, front, pipeline.after(stage), edit, moved=True)
     front = kept(pipeline, front, edit)
     if order is not None:
@@ -102,13 +103,13 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 def _draws(stage: Stage) -> bool:
     """And has a function that can be taken apart."""
-    drawn = stage.op == "map" and stage.random and not stage.python
+    drawn = stage.op == ops.MAP and stage.random and not stage.python
     return drawn and stage.handle is not None
 
 
 def _shuffles(stage: Stage) -> bool:
-    return stage.op == "shuffle" or (
-        stage.op == "list_files" and bool(stage.args.get("shuffle"))
+    return stage.op == ops.SHUFFLE or (
+        stage.op == ops.LIST_FILES and bool(stage.args.get("shuffle"))
     )
 
 

@@ -15,13 +15,14 @@ from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.patching import Patch, Source, label, move_before
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    for stage in case.pipeline.find("filter"):
+    for stage in case.pipeline.find(ops.FILTER):
         first, edit = stage.inputs[0], Edit("filter-first", stage.number)
         before, after = case.cost(first), case.cost(stage)
         if before is None or after is None or not case.movable(first):
@@ -46,9 +47,9 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A filter behind a map, both of which only compute."""
-    stage = conditions.stage_of(pipeline, edit, "filter")
+    stage = conditions.stage_of(pipeline, edit, ops.FILTER)
     first = stage.inputs[0]
-    if first.op != "map" or "func" in first.args or "func" in stage.args:
+    if first.op != ops.MAP or "func" in first.args or "func" in stage.args:
         raise CannotFix(f"{stage.label()} does not stand behind a map as it was read")
     conditions.sure(stage)
     conditions.sure(first)

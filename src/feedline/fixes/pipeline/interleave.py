@@ -32,12 +32,13 @@ from feedline.fixes.patching import (
     label,
 )
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
 TAKES = Takes(stage=True, args={"way": word("turns", "ahead", "mixed")})
 AUTOTUNE = -1
-_READERS = ("tfrecord", "text_line", "fixed_length_record")
 _AHEAD = 2
 _BUFFER = 64
 _WAYS: dict[str, Grade] = {"turns": "exact", "ahead": "exact", "mixed": "reordered"}
@@ -65,7 +66,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
         raise CannotFix(f"{stage.label()} does more than read records from files")
     conditions.ahead(pipeline, stage)
     if way == "turns":
-        conditions.stage_of(pipeline, edit, "interleave")
+        conditions.stage_of(pipeline, edit, ops.INTERLEAVE)
         conditions.serial(stage)
         conditions.keeps_order(pipeline)
         if stage.args.get("cycle_length", 1) == 1:
@@ -74,7 +75,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
         _one_after_the_other(stage)
         let_go(pipeline, stage)
     elif way == "ahead":
-        if stage.op != "flat_map":
+        if stage.op != ops.FLAT_MAP:
             _one_after_the_other(stage)
     else:
         raise CannotFix(f"{way!r:.60} is no way to read files")
@@ -87,8 +88,8 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
         new = replace(stage, args={**stage.args, "num_parallel_calls": AUTOTUNE})
     elif way == "mixed":
         new = replace(stage, args={**stage.args, "num_parallel_reads": AUTOTUNE})
-    elif stage.op == "flat_map":
-        new = replace(stage, op="parallel_interleave", args=_ahead())
+    elif stage.op == ops.FLAT_MAP:
+        new = replace(stage, op=ops.PARALLEL_INTERLEAVE, args=_ahead())
     else:
         new = _reader_ahead(stage)
     return pipeline.swap(stage, new)
@@ -107,7 +108,7 @@ def _one_after_the_other(stage: Stage) -> None:
     names = stage.args.get("filenames")
     several = isinstance(names, list | tuple) and len(names) > 1
     serial = stage.args.get("num_parallel_reads") in conditions.SERIAL
-    if stage.op not in _READERS or not several or not serial:
+    if not stage.has(Fact.PARALLEL_FILES) or not several or not serial:
         raise CannotFix(f"{stage.label()} does not read files one after the other")
 
 
@@ -130,18 +131,14 @@ def _reader_ahead(stage: Stage) -> Stage:
     def read(name: object) -> object:
         import tensorflow as tf
 
-        classes = {
-            "tfrecord": tf.data.TFRecordDataset,
-            "text_line": tf.data.TextLineDataset,
-            "fixed_length_record": tf.data.FixedLengthRecordDataset,
-        }
-        return classes[stage.op](name, **args)
+        made: object = getattr(tf.data, ops.OPS[stage.op].public)(name, **args)
+        return made
 
     source = Stage(
-        "from_tensor_slices", args={"tensors": list(names)}, where=stage.where
+        ops.FROM_TENSOR_SLICES, args={"tensors": list(names)}, where=stage.where
     )
     return Stage(
-        "parallel_interleave",
+        ops.PARALLEL_INTERLEAVE,
         inputs=(source,),
         args={"func": read, **_ahead()},
         spec=stage.spec,

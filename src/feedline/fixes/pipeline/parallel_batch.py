@@ -13,6 +13,7 @@ from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Proposal
 from feedline.fixes.patching import Patch, give_threads, run_parallel
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -20,7 +21,7 @@ AUTOTUNE = -1
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    for stage in case.pipeline.find("batch"):
+    for stage in case.pipeline.find(ops.BATCH):
         cost = case.cost(stage)
         edit = Edit("parallel-batch", stage.number)
         if cost is None or cost.asynchronous or not case.movable(stage):
@@ -38,7 +39,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A batch that is put together on one core, of what may be read ahead."""
-    stage = conditions.stage_of(pipeline, edit, "batch")
+    stage = conditions.stage_of(pipeline, edit, ops.BATCH)
     conditions.serial(stage)
     conditions.keeps_order(pipeline)
     conditions.ahead(pipeline, stage)

@@ -31,6 +31,7 @@ from feedline.fixes.patching import (
     run_parallel,
 )
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True, args={"split": flag()})
@@ -41,7 +42,7 @@ _WRITES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 def propose(case: Case) -> Iterator[Proposal]:
     cores = case.measured.machine.cores
     for cost in case.costs:
-        stages = [s for s in case.pipeline.find("map") if s.number == cost.index >= 0]
+        stages = [s for s in case.pipeline.find(ops.MAP) if s.number == cost.index >= 0]
         if not stages or (cost.asynchronous and cost.parallelism > 1):
             continue
         stage = stages[0]
@@ -61,7 +62,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A map that runs on one core and may run on several, in the way of the edit."""
-    stage = conditions.stage_of(pipeline, edit, "map")
+    stage = conditions.stage_of(pipeline, edit, ops.MAP)
     conditions.serial(stage)
     conditions.keeps_order(pipeline)
     if stage.python:

@@ -17,11 +17,12 @@ from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.patching import Patch, Source
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes()
 AUTOTUNE = -1
-_COATS = ("with_options", "assert_cardinality")
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -37,9 +38,9 @@ def propose(case: Case) -> Iterator[Proposal]:
 def check(pipeline: Pipeline) -> None:
     """Nothing is prepared ahead of the step yet, and everything may be."""
     last = pipeline.root
-    while last.op in _COATS:
+    while last.has(Fact.SAYS_ONLY):
         last = last.inputs[0]
-    if last.op == "prefetch":
+    if last.op == ops.PREFETCH:
         raise CannotFix("the pipeline ends with a prefetch already")
     conditions.ahead(pipeline)
 
@@ -48,7 +49,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
     check(pipeline)
     root = pipeline.root
     ahead = Stage(
-        "prefetch",
+        ops.PREFETCH,
         inputs=(root,),
         args={"buffer_size": AUTOTUNE},
         spec=root.spec,

@@ -18,6 +18,7 @@ from feedline.fixes.args import Arg, Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.patching import CannotEdit, Patch, Source
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(args={"device": Arg(str, needed=True, pattern=r"[A-Z_]+:\d{1,4}")})
@@ -42,7 +43,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def check(pipeline: Pipeline, edit: Edit) -> None:
     """Nothing is copied yet, everything may run ahead, and the device is there."""
-    if any(stage.op == "copy_to_device" for stage in pipeline.stages()):
+    if any(stage.op == ops.COPY_TO_DEVICE for stage in pipeline.stages()):
         raise CannotFix("the pipeline copies to a device already")
     conditions.ahead(pipeline)
     if pipeline.handle is not None:
@@ -57,14 +58,14 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     check(pipeline, edit)
     root = pipeline.root
     copied = Stage(
-        "copy_to_device",
+        ops.COPY_TO_DEVICE,
         inputs=(root,),
         args={"target_device": f"/{edit.args['device']}"},
         spec=root.spec,
         where=root.where,
     )
     ahead = Stage(
-        "prefetch",
+        ops.PREFETCH,
         inputs=(copied,),
         args={"buffer_size": 2},
         spec=root.spec,

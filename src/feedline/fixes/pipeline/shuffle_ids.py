@@ -17,6 +17,7 @@ from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.patching import Patch, Source, label, move_before
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -24,7 +25,7 @@ TAKES = Takes(stage=True)
 
 def propose(case: Case) -> Iterator[Proposal]:
     start = case.measured.step.epoch_start
-    for stage in case.pipeline.find("shuffle"):
+    for stage in case.pipeline.find(ops.SHUFFLE):
         first, edit = stage.inputs[0], Edit("shuffle-ids", stage.number)
         if not conditions.holds(check, case.pipeline, edit):
             continue
@@ -48,9 +49,9 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A shuffle behind a map that only computes."""
-    stage = conditions.stage_of(pipeline, edit, "shuffle")
+    stage = conditions.stage_of(pipeline, edit, ops.SHUFFLE)
     first = stage.inputs[0]
-    if first.op != "map":
+    if first.op != ops.MAP:
         raise CannotFix(f"{stage.label()} does not stand behind a map")
     conditions.sure(first)
     return stage

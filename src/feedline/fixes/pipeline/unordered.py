@@ -18,6 +18,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Order, Proposal
 from feedline.fixes.order import let_go
 from feedline.fixes.patching import BY_HAND, CannotEdit, Patch, Source, label
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -68,7 +69,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
 
 def _freed(pipeline: Pipeline) -> list[Stage]:
     """What may hand on in any order: TensorFlow makes plain maps parallel too."""
-    return [s for s in pipeline.stages() if s.op == "map" or _ordered(s)]
+    return [s for s in pipeline.stages() if s.op == ops.MAP or _ordered(s)]
 
 
 def _ordered(stage: Stage) -> bool:

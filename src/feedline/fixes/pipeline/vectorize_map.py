@@ -23,6 +23,7 @@ from feedline.fixes.patching import (
     run_parallel,
 )
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -34,7 +35,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     maps = [
         (cost, stage)
-        for stage in case.pipeline.find("map")
+        for stage in case.pipeline.find(ops.MAP)
         if (cost := case.cost(stage)) is not None and cost.elements_per_batch > 1
     ]
     if not maps:
@@ -61,13 +62,13 @@ def propose(case: Case) -> Iterator[Proposal]:
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A map, and maps between it and the batch, that only compute. They run in
     parallel afterwards, so what feeds them must allow that."""
-    stage = conditions.stage_of(pipeline, edit, "map")
+    stage = conditions.stage_of(pipeline, edit, ops.MAP)
     if "func" in stage.args:
         raise CannotFix(f"{stage.label()} was given another function already")
     conditions.ahead(pipeline, stage)
     conditions.sure(stage)
     for later in pipeline.after(stage):
-        if later.op == "batch":
+        if later.op == ops.BATCH:
             return stage
         if later.functions:
             conditions.sure(later)

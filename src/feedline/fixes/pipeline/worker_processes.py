@@ -21,6 +21,8 @@ from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.patching import Patch, label
 from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True, args={"workers": number(1, 1024)})
@@ -30,9 +32,9 @@ def propose(case: Case) -> Iterator[Proposal]:
     cores = case.measured.machine.cores
     for stage in case.pipeline.stages():
         cost = case.cost(stage)
-        if cost is None or stage.op not in ("map", "from_generator"):
+        if cost is None or not stage.has(Fact.WORKERS):
             continue
-        workers = cores if stage.op == "map" or _of_pydataset(stage) else 1
+        workers = cores if stage.op == ops.MAP or _of_pydataset(stage) else 1
         edit = Edit("worker-processes", stage.number, {"workers": workers})
         fits = conditions.holds(check, case.pipeline, edit)
         if not fits or not case.movable(stage):
@@ -49,7 +51,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A stage of Python that draws nothing, fed by what may be read ahead. That the
     Python keeps no state is seen when it is moved."""
-    stage = conditions.stage_of(pipeline, edit, "map", "from_generator")
+    stage = conditions.stage_of(pipeline, edit, ops.MAP, ops.FROM_GENERATOR)
     if not stage.python:
         raise CannotFix(f"{stage.label()} runs no Python of the user's")
     if stage.random and not _of_pydataset(stage):  # Keras draws the order of batches
@@ -70,7 +72,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     if moved.purity.pure is not True:
         why = "; ".join(moved.purity.reasons)
         raise CannotFix(f"{stage.label()} may keep a state: {why}")
-    if stage.op == "from_generator":
+    if stage.op == ops.FROM_GENERATOR:
         return pipeline.swap(stage, replace(moved.stage(), number=stage.number))
     args = {
         **stage.args,
@@ -83,7 +85,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 def _of_pydataset(stage: Stage) -> bool:
     """A generator cannot be divided; Keras' over a `PyDataset` can."""
-    if stage.op != "from_generator" or stage.handle is None:
+    if stage.op != ops.FROM_GENERATOR or stage.handle is None:
         return False
     from feedline.job.tfdata.generators import adapter_of
 
@@ -99,7 +101,7 @@ def _moved(stage: Stage, workers: int) -> Any:
 
     key = id(stage.handle.dataset)
     if key not in _MOVED:
-        if stage.op == "map":
+        if stage.op == ops.MAP:
             made: Any = parallel_python_map(stage, workers)
         elif _of_pydataset(stage):
             made = batches_ahead(stage, workers)

@@ -29,7 +29,7 @@ from feedline.fixes.target import Target, Undo, all_of
 from feedline.job.loops.loop import CannotRun
 
 if TYPE_CHECKING:
-    from feedline.job.steps.held import Held
+    from feedline.job.source.dependencies import Dependency
 
 log = logging.getLogger(__name__)
 
@@ -70,14 +70,14 @@ def _own_step(case: Case) -> Iterator[Proposal]:
         )
 
 
-def check(target: Target) -> tuple[Held, ...]:
+def check(target: Target) -> tuple[Dependency, ...]:
     """A step that runs eagerly and means the same as a graph; what it was judged by."""
-    from feedline.job.steps.source import held_in_model
+    from feedline.job.source.graph_safe import dependencies_of_model
 
     if not target.model.run_eagerly:
         raise CannotFix("the step is a graph already")
     try:
-        return held_in_model(target.model)
+        return dependencies_of_model(target.model)
     except CannotRun as reason:
         raise CannotFix(f"the step may not be the same as a graph: {reason}") from None
 
@@ -91,7 +91,7 @@ def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
 
 
 def _while_the_same(
-    model: Any, held: tuple[Held, ...], compiled: Callable[[Any], Any]
+    model: Any, held: tuple[Dependency, ...], compiled: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
     """The graph until the script changes what it was made from (a callback that sets
     a layer's `trainable`); from then on operation by operation."""

@@ -31,6 +31,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal
 from feedline.fixes.patching import CannotEdit, Patch, Source
 from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo, all_of
+from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.loops.launches import guarded
 from feedline.job.tfdata.pipeline import Pipeline, Stage
@@ -173,7 +174,7 @@ def launched(
         finally:
             model.steps_per_execution = kept
 
-    launch._feedline_steps = steps  # type: ignore[attr-defined]
+    setattr(launch, marks.STEPS, steps)
     return launch
 
 

@@ -21,8 +21,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 
+from feedline.job import marks
+from feedline.job.private.tensorflow import OwnedIterator
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
 from feedline.job.tfdata.read import read
 from feedline.process.threads import Hidden, start
@@ -30,7 +32,7 @@ from feedline.process.threads import Hidden, start
 log = logging.getLogger(__name__)
 
 _LONGEST_S = 10.0
-_MARK = "_feedline_unseen"
+_MARK = marks.UNSEEN
 _LARGE = 100_000  # bytes of a tensor of unknown size
 _MANY = 1_000_000
 _numbers = itertools.count()
@@ -83,7 +85,7 @@ def look(dataset: Any, room: float) -> None:
         setattr(dataset, _MARK, False)
         return
     may = not any(
-        stage.op == "opaque"
+        stage.op == ops.OPAQUE
         or stage.python
         or not stage.rereadable
         or any(f.stateful and not f.random for f in stage.functions)
@@ -94,7 +96,7 @@ def look(dataset: Any, room: float) -> None:
 
 def _held(stage: Stage) -> float:
     """Bytes in a shuffle's buffer, at the most; a guess where shapes do not tell."""
-    if stage.op != "shuffle":
+    if stage.op != ops.SHUFFLE:
         return 0.0
     buffer = stage.args.get("buffer_size")
     count = buffer if isinstance(buffer, int) else _MANY

@@ -170,7 +170,7 @@ class Ring:
         ring = ring.repeat().with_options(options)
         if spec is None or not all(fits(batch, spec) for batch in self.batches):
             return ring
-        from tensorflow.python.data.ops import dataset_ops
+        from feedline.job.private.tensorflow import dataset_ops
 
         return dataset_ops._VariantDataset(ring._variant_tensor, spec)
 
@@ -232,7 +232,7 @@ def resize(batch: Any, size: int) -> Any:
 
     def change(value: Any) -> Any:
         if is_per_replica(value):
-            from tensorflow.python.distribute import values
+            from feedline.job.private.tensorflow import distributed_values as values
 
             share = max(1, size // len(value.values))
             return values.PerReplica(

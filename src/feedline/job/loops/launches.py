@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from feedline.job import marks
+
 Undo = Callable[[], None]
 
 
@@ -44,10 +46,10 @@ def guarded(model: Any, epochs: Any, steps: int, say: Callable[[], None]) -> Und
 def steps_of(train: Any) -> int | None:
     """How many steps a train function makes in a call, where it is ours."""
     while train is not None:
-        steps: int | None = getattr(train, "_feedline_steps", None)
+        steps: int | None = getattr(train, marks.STEPS, None)
         if steps is not None:
             return steps
-        train = getattr(train, "_feedline_original", None)
+        train = getattr(train, marks.ORIGINAL, None)
     return None
 
 
@@ -64,6 +66,6 @@ def _one_by_one(train: Callable[[Any], Any], epochs: Any, steps: int) -> Any:
             logs = train(iterator)
         return logs
 
-    several._feedline_steps = steps  # type: ignore[attr-defined]
-    several._feedline_original = train  # type: ignore[attr-defined]
+    setattr(several, marks.STEPS, steps)
+    setattr(several, marks.ORIGINAL, train)
     return several

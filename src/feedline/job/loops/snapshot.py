@@ -4,7 +4,6 @@ the states from which random numbers are drawn."""
 from __future__ import annotations
 
 import copy
-import importlib
 import math
 import random
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from feedline.job.private import keras
 from feedline.job.tfdata.pipeline import Pipeline
 
 
@@ -67,7 +67,8 @@ def restored(model: Any, also: Sequence[Any] = ()) -> Iterator[None]:
 def random_states() -> tuple[Any, ...]:
     """From what Python, NumPy and TensorFlow draw next."""
     import numpy as np
-    from tensorflow.python.eager import context
+
+    from feedline.job.private.tensorflow import context
 
     seeds = getattr(context.context(), "_rng", None)
     numpy: Any = np.random.get_state(legacy=True)
@@ -81,8 +82,8 @@ def same_draws() -> Iterator[None]:
     Python, by NumPy, by TensorFlow's operations that have no seed, and by Keras,
     which numbers its layers and keeps a generator for the whole process."""
     import numpy as np
-    from tensorflow.python.eager import context
-    from tensorflow.python.ops import stateful_random_ops
+
+    from feedline.job.private.tensorflow import context, stateful_random_ops
 
     seeds = getattr(context.context(), "_rng", None)
     generator = stateful_random_ops.global_generator
@@ -128,12 +129,11 @@ def make_global_generator() -> None:
     """The generator that Keras makes, by a draw of Python's, when it is first needed.
     Inside of `same_draws`, which forgets it."""
     with suppress(ImportError, AttributeError):
-        module = importlib.import_module("keras.src.random.seed_generator")
-        module.global_seed_generator()
+        keras.seed_generator.global_seed_generator()
 
 
 def _tracker() -> Any:
-    module = sys.modules.get("keras.src.backend.common.global_state")
+    module = sys.modules.get(keras.GLOBAL_STATE)
     return getattr(module, "GLOBAL_STATE_TRACKER", None)
 
 

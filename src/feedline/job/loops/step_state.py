@@ -16,7 +16,13 @@ from typing import Any
 
 from feedline.errors import CannotPutBack
 from feedline.job.loops.loop import CannotRun
-from feedline.job.steps.source import held_by, is_tensorflow, is_users, is_users_class
+from feedline.job.source.graph_safe import (
+    dependencies_of,
+    is_tensorflow,
+    is_users,
+    is_users_class,
+)
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.effects import Effect, effect_of, op_counts, operations
 from feedline.job.tfdata.generators import adapter_of
 from feedline.job.tfdata.pipeline import Pipeline
@@ -41,7 +47,7 @@ def check_python(model: Any) -> None:
     anything: in the model, its layers, losses, metrics, optimizers, schedules."""
     for function, owner in _users_code(model):
         try:
-            held_by(function, owner)
+            dependencies_of(function, owner)
         except CannotRun as reason:
             name = getattr(function, "__qualname__", "a function of the step")
             raise CannotPutBack(
@@ -53,7 +59,7 @@ def check_pipeline(pipeline: Pipeline) -> None:
     """Raise where reading a copy of this pipeline would leave something behind."""
     for stage in pipeline.stages():
         at = f" at {stage.where}" if stage.where else ""
-        if stage.op == "opaque":
+        if stage.op == ops.OPAQUE:
             raise CannotPutBack(f"the pipeline has a stage that is not known{at}")
         if adapter_of(stage.handle) is not None:
             raise CannotPutBack(f"the PyDataset behind {stage.op}{at} may keep a state")

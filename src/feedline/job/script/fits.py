@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from feedline.job import marks
 from feedline.job.source.lines import where_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class Fits:
         """Leave no trace on the model or in the user's list of callbacks."""
         loop, self.now, self.epochs = self.now, None, None
         self._watch.quiet = False
-        while hasattr(model.train_function, "_feedline_original"):
-            model.train_function = model.train_function._feedline_original
+        while hasattr(model.train_function, marks.ORIGINAL):
+            model.train_function = getattr(model.train_function, marks.ORIGINAL)
         if self._watch.after_fit is not None and loop is not None:
             self._watch.after_fit(loop)
         known = getattr(bound.arguments.get("callbacks"), "callbacks", None)
@@ -107,7 +108,7 @@ class Fits:
                 watch.quiet = True
                 return train(iterator)
             # `feedline.Monitor` feeds a step from a stand-in for the job's iterator.
-            own = getattr(iterator, "_feedline_for", iterator)
+            own = getattr(iterator, marks.FOR, iterator)
             if loop.idle and loop.live.iterator is own:
                 watch.quiet = True
                 loop.steps += loop.steps_per_call
@@ -135,7 +136,7 @@ class Fits:
                 loop.first_step_tracing = watch.tracing_seconds - traced
             return result
 
-        step._feedline_original = train  # type: ignore[attr-defined]
+        setattr(step, marks.ORIGINAL, train)
         return step
 
 

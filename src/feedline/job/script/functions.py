@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from feedline.job import marks
 from feedline.job.source.lines import is_library, line_of, rounds_around, where_of
 from feedline.job.tfdata.pipeline import Where
 
@@ -229,7 +230,7 @@ class Functions:
         self._watch.trains(loop)
 
     def _reads(self, loop: Any, iterator: Any) -> None:
-        made_by = getattr(iterator, "_feedline_loop", None)
+        made_by = getattr(iterator, marks.LOOP, None)
         dataset = made_by.dataset if made_by else getattr(iterator, "_dataset", None)
         if loop.epochs is None and made_by is not None:
             loop.epochs = made_by.epochs
@@ -304,7 +305,7 @@ def _sees_dataset(function: Any, args: Any, kwargs: Any) -> bool:
 def _line_being_traced() -> Where | None:
     """AutoGraph runs a translation of the user's code; TensorFlow's own stack
     knows which line of his it stands for."""
-    from tensorflow.python.util import tf_stack
+    from feedline.job.private.tensorflow import tf_stack
 
     for entry in reversed(list(tf_stack.extract_stack())):
         if not is_library(entry.filename):

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from feedline.job import marks
+from feedline.job.private import keras, tensorflow
 from feedline.job.script.imports import AfterImport
 from feedline.job.source.lines import HOME, where_of
 
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from feedline.job.script.watch import Watch
 
 log = logging.getLogger(__name__)
-
-_DATA = "tensorflow.python.data.ops"
-
 
 _installed: dict[int, AfterImport] = {}
 
@@ -35,20 +34,20 @@ def install(watch: Watch) -> AfterImport:
     if id(watch) in _installed:
         return _installed[id(watch)]
     patches = {
-        f"{_DATA}.dataset_ops": _datasets,
-        f"{_DATA}.iterator_ops": _iterators,
-        f"{_DATA}.dataset_autograph": _loops_in_functions,
-        "tensorflow.python.distribute.input_lib": _distributed,
-        "tensorflow.python.distribute.input_util": _distributing,
-        "tensorflow.python.eager.polymorphic_function.polymorphic_function": _functions,
-        "tensorflow.python.eager.backprop": _gradients,
-        "tensorflow.python.framework.func_graph": _tracing,
-        "tensorflow.python.framework.ops": _reading_values,
-        "keras.src.backend.tensorflow.trainer": _fit,
-        "keras.src.optimizers.base_optimizer": _optimizer,
-        "keras.src.utils.traceback_utils": _tracebacks,
-        "tensorflow.python.util.traceback_utils": _tracebacks,
-        "keras.src.layers.layer": _embeddings,
+        tensorflow.DATASETS: _datasets,
+        tensorflow.ITERATORS: _iterators,
+        tensorflow.LOOPS_IN_FUNCTIONS: _loops_in_functions,
+        tensorflow.DISTRIBUTED: _distributed,
+        tensorflow.DISTRIBUTING: _distributing,
+        tensorflow.FUNCTIONS: _functions,
+        tensorflow.GRADIENTS: _gradients,
+        tensorflow.TRACING: _tracing,
+        tensorflow.TENSORS: _reading_values,
+        keras.TRAINER: _fit,
+        keras.OPTIMIZER: _optimizer,
+        keras.TRACEBACKS: _tracebacks,
+        tensorflow.TRACEBACKS: _tracebacks,
+        keras.LAYER: _embeddings,
     }
     hooks = AfterImport(
         {
@@ -93,7 +92,7 @@ def _datasets(watch: Watch, module: ModuleType) -> None:
 
 
 def _mark(dataset: Any, frame: FrameType) -> None:
-    dataset._feedline_where = where_of(frame)
+    setattr(dataset, marks.WHERE, where_of(frame))
 
 
 def _iterators(watch: Watch, module: ModuleType) -> None:
@@ -145,7 +144,7 @@ def _distributing(watch: Watch, module: ModuleType) -> None:
 def _watched_next(watch: Watch, original: Any) -> Any:
     @functools.wraps(original)
     def next_(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.on and hasattr(self, "_feedline_loop"):
+        if watch.on and hasattr(self, marks.LOOP):
             return watch.next_batch(self, original)
         return original(self, *args, **kwargs)
 

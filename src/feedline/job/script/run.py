@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 from feedline.errors import ScriptError
 from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.job.source import lines
-from feedline.job.steps.inline import hoisted
 
 
 class Program(NamedTuple):
@@ -38,9 +37,8 @@ class Program(NamedTuple):
 INTERRUPTED = -int(signal.SIGINT)
 """The exit code of a script that Ctrl-C has ended: as Python does, by the signal."""
 
-Hoist = bool | frozenset[int]
-"""Which loops' steps are made functions (`steps/inline.py`): all, none, or those of the
-loops on these lines."""
+Rewrite = Callable[[bytes, str], types.CodeType | None]
+"""Compiles a script's text, of this path, otherwise; None where it has no need to."""
 
 
 def run(
@@ -48,18 +46,19 @@ def run(
     *,
     module: bool,
     watch: Watch,
-    hoist: Hoist = False,
+    rewrite: Rewrite | None = None,
     stops: bool = True,
     begin: Callable[[], None] = lambda: None,
     failed: Callable[[BaseException], None] = lambda _: None,
 ) -> int:
     """Run it to its end or until the watch stops it, if it `stops` at all; returns its
-    exit code. `begin` is called just before its first line, and what it raises is the
-    script's; `failed` is told of an error that ends it.
+    exit code. `rewrite` may compile it otherwise. `begin` is called just before its
+    first line, and what it raises is the script's; `failed` is told of an error that
+    ends it.
 
     Its own error is shown as Python shows it, our frames left out.
     """
-    program = load(target, module=module, hoist=hoist)
+    program = load(target, module=module, rewrite=rewrite)
     lines.own(os.path.dirname(program.code.co_filename))
     from feedline.job.script import hooks
 
@@ -134,12 +133,12 @@ def check(target: list[str], *, module: bool) -> None:
         raise ScriptError(f"there is no file {path!r} to run; check the path")
 
 
-def load(target: list[str], *, module: bool, hoist: Hoist = False) -> Program:
+def load(target: list[str], *, module: bool, rewrite: Rewrite | None = None) -> Program:
     """The program as Python would start it; `sys.path` is set for it."""
-    return _load_module(target[0]) if module else _load_script(target[0], hoist)
+    return _load_module(target[0]) if module else _load_script(target[0], rewrite)
 
 
-def _load_script(given: str, hoist: Hoist) -> Program:
+def _load_script(given: str, rewrite: Rewrite | None) -> Program:
     check([given], module=False)
     path = os.path.join(os.getcwd(), given)
     main = types.ModuleType("__main__")
@@ -155,7 +154,7 @@ def _load_script(given: str, hoist: Hoist) -> Program:
     main.__file__ = path
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     _complete(main, cached)
-    return Program(_compile(path, given, hoist), main, given)
+    return Program(_compile(path, given, rewrite), main, given)
 
 
 def _complete(main: types.ModuleType, cached: str | None) -> None:
@@ -164,7 +163,7 @@ def _complete(main: types.ModuleType, cached: str | None) -> None:
         main.__annotations__ = {}
 
 
-def _compile(path: str, given: str, hoist: Hoist) -> types.CodeType:
+def _compile(path: str, given: str, rewrite: Rewrite | None) -> types.CodeType:
     try:
         with open(path, "rb") as file:
             text = file.read()
@@ -177,10 +176,7 @@ def _compile(path: str, given: str, hoist: Hoist) -> types.CodeType:
         )
     try:
         code = compile(text, path, "exec", dont_inherit=True)
-        if not hoist:
-            return code
-        only = None if hoist is True else hoist
-        return hoisted(text, path, only=only) or code
+        return (rewrite and rewrite(text, path)) or code
     except (SyntaxError, ValueError) as error:
         shown = "".join(traceback.format_exception_only(error)).rstrip()
         raise ScriptError(f"{given} is not valid Python:\n{shown}") from None

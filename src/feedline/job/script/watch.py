@@ -22,9 +22,12 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from feedline.job import marks
 from feedline.job.loops.loop import Clock, InputFailed, LoopEnded
+from feedline.job.loops.own_steps import StepMaker
 from feedline.job.script.fits import Fits
 from feedline.job.script.functions import Functions
+from feedline.job.source.frames import caller_of
 from feedline.job.source.lines import (
     is_library,
     package_of,
@@ -32,7 +35,6 @@ from feedline.job.source.lines import (
     user_frame,
     where_of,
 )
-from feedline.job.steps.inline import caller_of
 from feedline.job.tfdata.pipeline import Where
 
 # Where tensors and variables have their `numpy()`, `__float__` and the like.
@@ -70,6 +72,7 @@ class Watch:
         *,
         loop: int | None = None,
         patient: bool = True,
+        steps: StepMaker | None = None,
     ) -> None:
         self.clock = clock
         self.on = True
@@ -77,6 +80,7 @@ class Watch:
         self.on_warm = on_warm
         self.wanted = loop
         self.patient = patient
+        self.steps = steps
         # What was seen: loops that train, loops that do not, training that no
         # dataset feeds, and what could not be watched.
         self.loops: list[Any] = []
@@ -314,7 +318,7 @@ class Watch:
         where = where_of(frame)
         loop = self._candidates.get(where)
         if loop is None:
-            loop = self._candidates[where] = PythonLoop(where, self.clock)
+            loop = self._candidates[where] = PythonLoop(where, self.clock, self.steps)
             loop.epochs = (1, *rounds_around(frame))[-1]
             inside = user_frame(frame)
             loop.body = inside.f_code if inside is not None else None
@@ -327,10 +331,10 @@ class Watch:
         elif loop.trains_now:
             loop.steps_per_epoch = loop.batches
         loop.reads(dataset, iterator)
-        iterator._feedline_loop = loop
+        setattr(iterator, marks.LOOP, loop)
 
     def next_batch(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
-        loop = iterator._feedline_loop
+        loop = getattr(iterator, marks.LOOP)
         if self.stopped and loop.training:
             raise ScriptStopped
         if loop.idle and self.active and self._runs(loop):

@@ -1,7 +1,14 @@
 """The user's Python, read and never run.
 
-lines.py       whose code is it, and on which line
-purity.py      is a function pure, and is it TensorFlow's?
-own_values.py  what a function makes for itself
-changing.py    methods that change what they belong to
+lines.py         whose code is it, and on which line
+frames.py        running frames: what their names hold, who would catch an error
+definitions.py   the source that running code was compiled from
+scopes.py        what the names of a scope stand for
+purity.py        is a function pure, and is it TensorFlow's?
+fresh_values.py  what a function makes for itself
+mutating.py      methods that change what they belong to
+graph_safe.py    may a function run as a graph, and keeps it nothing but variables?
+statements.py    the same, statement by statement
+allowed.py       what such a function may use of Python, NumPy, TensorFlow and Keras
+dependencies.py  values that it finds outside of its arguments
 """

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from feedline.job.source import pure_library as library
-from feedline.job.source.changing import CHANGING
-from feedline.job.source.own_values import is_made, only_reads, own_names
+from feedline.job.source.fresh_values import is_made, only_reads, own_names
+from feedline.job.source.mutating import CHANGING
 from feedline.job.source.purity import DATA, Data, Judge, is_user, is_users_object
-from feedline.job.steps.names import bound
+from feedline.job.source.scopes import bound
 
 _STATEMENTS = (
     *(ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.Return, ast.If),

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.job.steps import library
+from feedline.job.source import allowed
 
 WRITTEN = ("out", "dst", "file", "mask_out")
 """Names of arguments that a function writes into."""
@@ -222,7 +222,7 @@ def _is_pure_tensorflow(value: Any) -> bool:
 
     path = str(tf_export.get_canonical_name_for_symbol(value, "tensorflow") or "")
     drawing = "random" in path or "dropout" in path or "sampler" in path
-    return bool(path) and not drawing and library.may_call(value)
+    return bool(path) and not drawing and allowed.may_call(value)
 
 
 def reads_files(value: Any) -> bool:

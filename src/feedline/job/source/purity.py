@@ -7,7 +7,7 @@ in the user's functions that it uses, must be of a kind that is known to compute
 because whatever a function can get hold of is either named in it, and looked at, or
 made by something that is: so the unknown values in it are the libraries' own, of which
 only listed methods may be called. What a function makes for itself it may change
-(`own_values.py`). Files that are read count as part of the data.
+(`fresh_values.py`). Files that are read count as part of the data.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from feedline.job.source import pure_library as library
+from feedline.job.source.definitions import definition_of
 from feedline.job.source.lines import is_library
-from feedline.job.steps.definition import definition_of
 
 _MOST_FUNCTIONS = 200
 _MOST_ITEMS = 1_000_000
@@ -91,7 +91,7 @@ class Judge:
 
     def routine(self, value: Any, said: str) -> None:
         """Whatever can be called: it may be, once it is at hand."""
-        value = _undecorated(value)
+        value = without_tensorflow(value)
         if isinstance(value, functools.partial):
             self.routine(value.func, said)
             for each in (*value.args, *value.keywords.values()):
@@ -194,7 +194,7 @@ class Judge:
                 self.value(each, f"what {said} holds")
 
 
-def _undecorated(value: Any) -> Any:
+def without_tensorflow(value: Any) -> Any:
     """Without what TensorFlow puts around it; decorators of the user's are his."""
     while isinstance(value, types.FunctionType):
         module = str(value.__globals__.get("__name__", ""))

@@ -15,22 +15,29 @@ import tensorflow as tf
 
 from feedline.job.tfdata import graph
 from feedline.job.tfdata.functions import closure
+from feedline.job.tfdata.ops.op import Argument, By
 from feedline.job.tfdata.options import to_dict
 
 Dataset = Any
-Argument = str | Callable[[Dataset], Any]
-"""The attribute that holds an argument, or a function that finds it."""
-
 UNSET: Any = object()
 _DETERMINISTIC = {"default": None, "true": True, "false": False}
 
 
 def argument(dataset: Dataset, name: str, at: Argument) -> Any:
     """The value as plain data, `UNSET` where the user gave none."""
-    value = at(dataset) if callable(at) else plain(getattr(dataset, at, None))
+    value = (
+        plain(getattr(dataset, at, None)) if isinstance(at, str) else found(at)(dataset)
+    )
     if name == "deterministic" and isinstance(value, str):
         return _DETERMINISTIC[value]
     return value
+
+
+def found(by: By) -> Callable[[Dataset], Any]:
+    """The function of this file that the op table names."""
+    function = globals()[by.name]
+    chosen: Callable[[Dataset], Any] = function(by.given) if by.given else function
+    return chosen
 
 
 def plain(value: Any) -> Any:
@@ -48,7 +55,7 @@ def plain(value: Any) -> Any:
     return tuple(plain(one) for one in value) if isinstance(value, list) else value
 
 
-def if_set(attribute: str) -> Argument:
+def if_set(attribute: str) -> Callable[[Dataset], Any]:
     """For an argument that older TensorFlows do not know: only when given."""
     return lambda dataset: getattr(dataset, attribute, None) or UNSET
 
@@ -66,7 +73,7 @@ def count(dataset: Dataset) -> int | None:
     return None if times == -1 else int(times)
 
 
-def from_graph(name: str) -> Argument:
+def from_graph(name: str) -> Callable[[Dataset], Any]:
     return lambda dataset: graph.attributes(dataset).get(name)
 
 
@@ -147,6 +154,10 @@ def before_normalizing(dataset: Dataset) -> list[Dataset]:
         if getattr(func, "__qualname__", "").startswith("normalize_to_dense."):
             return [mapped._input_dataset]
     return [dense]
+
+
+def before_global_shuffle(dataset: Dataset) -> list[Dataset]:
+    return list(dataset._input_dataset._inputs())
 
 
 def row_splits_dtype(dataset: Dataset) -> str:

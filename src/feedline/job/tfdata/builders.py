@@ -11,25 +11,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.experimental.ops import (
+
+from feedline.job.private.tensorflow import (
     batching,
-    grouping,
-    parsing_ops,
-    shuffle_ops,
-)
-from tensorflow.python.data.ops import (
     dataset_ops,
     directed_interleave_op,
     from_tensor_slices_op,
     group_by_window_op,
+    grouping,
     map_op,
+    parsing_ops,
     ragged_batch_op,
     readers,
+    shuffle_ops,
     snapshot_op,
 )
-
 from feedline.job.tfdata.arguments import UNSET, Dataset, window_size
 from feedline.job.tfdata.functions import closure
+from feedline.job.tfdata.ops import Op
 from feedline.job.tfdata.options import from_dict
 
 Args = dict[str, Any]
@@ -59,6 +58,16 @@ class Order:
 
 
 Build = Callable[[Order], Dataset]
+
+
+def maker(op: Op) -> Build:
+    """How an object of this op is made: the function of this file that the op table
+    names, a method of the input where it names none."""
+    if op.build is None:
+        return method(op.name)
+    function = globals()[op.build.name]
+    chosen: Build = function(op.build.given) if op.build.given else function
+    return chosen
 
 
 def method(name: str) -> Build:
@@ -183,15 +192,6 @@ def group_by_reducer(new: Order) -> Dataset:
     return grouping._GroupByReducerDataset(new.input, new.function, reducer)
 
 
-def cache(new: Order) -> Dataset:
-    watched = new.args.pop("watched", None)
-    if watched is None:
-        return new.input.cache(**new.args)
-    from feedline.fixes.means.store.guard import Guarded
-
-    return Guarded(new.input, watched, new.args.get("kept"))
-
-
 def snapshot(new: Order) -> Dataset:
     if isinstance(new.old, snapshot_op._SnapshotDataset):
         new.args |= zip(("reader_func", "shard_func"), new.functions, strict=True)
@@ -243,7 +243,7 @@ def shuffle_and_repeat(new: Order) -> Dataset:
 
 
 def global_shuffle(new: Order) -> Dataset:
-    from tensorflow.python.data.experimental.ops import global_shuffle_op
+    from feedline.job.private.tensorflow import global_shuffle_op
 
     return global_shuffle_op._global_shuffle(new.input, **new.args)
 

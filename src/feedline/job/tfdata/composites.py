@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.tfdata import graph
+from feedline.job.private.tensorflow import DATA_PACKAGE
+from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.arguments import (
     Dataset,
     count,
@@ -24,8 +25,9 @@ from feedline.job.tfdata.arguments import (
     seed,
     sloppy,
 )
-from feedline.job.tfdata.found import Found, find, seeds_of, unadapted
 from feedline.job.tfdata.functions import closure
+from feedline.job.tfdata.own_stage import OwnStage
+from feedline.job.tfdata.recognised import Found, find, seeds_of, unadapted
 
 # What a pattern meets when another TensorFlow has built the same method otherwise:
 # then the parts are read one by one.
@@ -36,6 +38,10 @@ _log = logging.getLogger(__name__)
 def recognise(dataset: Dataset) -> Found:
     """The public operation that ends in `dataset`."""
     dataset = unadapted(dataset)
+    if isinstance(dataset, OwnStage):
+        source = unadapted(dataset.reads_from())
+        args = dataset.stage_arguments()
+        return Found(dataset, dataset.stands_for(), (source,), args)
     for match in _PATTERNS.get(type(dataset).__name__, ()):
         try:
             found = match(dataset)
@@ -53,7 +59,7 @@ def _from_generator(dataset: Dataset) -> Found | None:
     inside = closure(closure(dataset._map_func._func)["get_iterator_id_fn"])
     generator = inside["generator_state"]._generator
     users = ((dataset._map_func, generator),)
-    return Found(dataset, "from_generator", users=users, composite=True)
+    return Found(dataset, ops.FROM_GENERATOR, users=users, composite=True)
 
 
 def _counter(dataset: Dataset) -> Found | None:
@@ -65,7 +71,7 @@ def _counter(dataset: Dataset) -> Found | None:
         "step": plain(closure(func)["step"]),
         "dtype": dataset.element_spec.dtype.name,
     }
-    return Found(dataset, "counter", args=args, composite=True)
+    return Found(dataset, ops.COUNTER, args=args, composite=True)
 
 
 def _list_files(dataset: Dataset) -> Found | None:
@@ -82,7 +88,7 @@ def _list_files(dataset: Dataset) -> Found | None:
         "seed": seed(dataset) if shuffled else None,
     }
     return Found(
-        dataset, "list_files", args=args, seeds=seeds_of(dataset), composite=True
+        dataset, ops.LIST_FILES, args=args, seeds=seeds_of(dataset), composite=True
     )
 
 
@@ -112,7 +118,7 @@ def _make_csv(dataset: Dataset) -> Found | None:
     if shuffles:
         args["shuffle_buffer_size"] = plain(shuffles[0]._buffer_size)
         args["shuffle_seed"] = seed(shuffles[0])
-    return Found(dataset, "make_csv_dataset", args=args, composite=True)
+    return Found(dataset, ops.MAKE_CSV_DATASET, args=args, composite=True)
 
 
 _CSV_ROW_ARGUMENTS = (
@@ -138,7 +144,7 @@ def _ragged_batch(dataset: Dataset) -> Found | None:
         "drop_remainder": plain(dataset._drop_remainder),
         "row_splits_dtype": row_splits_dtype(ragged),
     }
-    return _over(dataset, "ragged_batch", [ragged._input_dataset], args)
+    return _over(dataset, ops.RAGGED_BATCH, [ragged._input_dataset], args)
 
 
 def _bucket(dataset: Dataset) -> Found | None:
@@ -158,7 +164,7 @@ def _bucket(dataset: Dataset) -> Found | None:
     }
     users = ((dataset._key_func, inside["element_length_func"]),)
     return _over(
-        dataset, "bucket_by_sequence_length", dataset._inputs(), args, users=users
+        dataset, ops.BUCKET_BY_SEQUENCE_LENGTH, dataset._inputs(), args, users=users
     )
 
 
@@ -171,7 +177,7 @@ def _enumerate(dataset: Dataset) -> Found | None:
     start = graph.enumerates_from(pair[0])
     if start is None or not hasattr(pair[1], "element_spec"):
         return None
-    return _over(dataset, "enumerate", [pair[1]], {"start": start})
+    return _over(dataset, ops.ENUMERATE, [pair[1]], {"start": start})
 
 
 def _snapshot(dataset: Dataset) -> Found | None:
@@ -180,7 +186,9 @@ def _snapshot(dataset: Dataset) -> Found | None:
     inner = find(dataset._input_dataset)
     (numbered,) = inner.inputs
     users = tuple(pair for pair in inner.users if pair[0] is inner.traced[0])
-    return _over(dataset, "snapshot", [numbered._datasets[1]], inner.args, users=users)
+    return _over(
+        dataset, ops.SNAPSHOT, [numbered._datasets[1]], inner.args, users=users
+    )
 
 
 def _sample(dataset: Dataset) -> Found | None:
@@ -204,7 +212,7 @@ def _sample(dataset: Dataset) -> Found | None:
         "stop_on_empty_dataset": dataset._stop_on_empty_dataset,
         "rerandomize_each_iteration": drawn._rerandomize,
     }
-    return _over(dataset, "sample_from_datasets", inputs, args, seeds=seeds_of(drawn))
+    return _over(dataset, ops.SAMPLE_FROM_DATASETS, inputs, args, seeds=seeds_of(drawn))
 
 
 def _exp(logits: Any) -> tuple[float, ...]:
@@ -217,7 +225,7 @@ def _choose(dataset: Dataset) -> Found | None:
         return None
     inputs = [*dataset._data_inputs, dataset._selector_input]
     args = {"stop_on_empty_dataset": dataset._stop_on_empty_dataset}
-    return _over(dataset, "choose_from_datasets", inputs, args)
+    return _over(dataset, ops.CHOOSE_FROM_DATASETS, inputs, args)
 
 
 def _resample(dataset: Dataset) -> Found | None:
@@ -241,22 +249,11 @@ def _resample(dataset: Dataset) -> Found | None:
     else:
         return None
     return _over(
-        dataset, "rejection_resample", [upstream], {}, users=((func, class_func),)
+        dataset, ops.REJECTION_RESAMPLE, [upstream], {}, users=((func, class_func),)
     )
 
 
-def _guarded_cache(dataset: Dataset) -> Found | None:
-    """A cache of ours (`store/guard.py`), to be made again as it is."""
-    if type(dataset).__module__ != "feedline.fixes.means.store.guard":
-        return None
-    args = {"filename": "", "watched": dataset.evidence}
-    if dataset.kept is not None:
-        args["kept"] = dataset.kept
-    return Found(dataset, "cache", (unadapted(dataset.source),), args)
-
-
 _PATTERNS: dict[str, tuple[Callable[[Dataset], Found | None], ...]] = {
-    "Guarded": (_guarded_cache,),
     "_BatchDataset": (_ragged_batch,),
     "_DirectedInterleaveDataset": (_resample, _sample, _choose),
     "_FlatMapDataset": (_from_generator,),
@@ -288,9 +285,9 @@ def _made_by(dataset: Dataset, qualname: str) -> bool:
 
 
 def _is(func: Any, qualname: str) -> bool:
-    return str(getattr(func, "__module__", "")).startswith(
-        "tensorflow.python.data."
-    ) and str(getattr(func, "__qualname__", "")).endswith(qualname)
+    return str(getattr(func, "__module__", "")).startswith(DATA_PACKAGE) and str(
+        getattr(func, "__qualname__", "")
+    ).endswith(qualname)
 
 
 def _is_rewritten(dataset: Dataset) -> bool:

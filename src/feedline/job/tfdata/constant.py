@@ -12,22 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 
-FILE_READERS = (
-    *("tfrecord", "text_line", "fixed_length_record", "csv", "make_csv_dataset"),
-    "load",
-)
-_SAME = {
-    *("from_tensors", "from_tensor_slices", "from_list", "range", "counter"),
-    *("list_files", *FILE_READERS, "zip", "concatenate", "map", "filter", "flat_map"),
-    *("interleave", "parallel_interleave", "map_and_batch", "batch", "padded_batch"),
-    *("ragged_batch", "sparse_batch", "bucket_by_sequence_length", "unbatch"),
-    *("rebatch", "window", "group_by_window", "group_by_reducer", "shuffle", "take"),
-    *("skip", "shard", "cache", "prefetch", "enumerate", "scan", "unique"),
-    *("take_while", "with_options", "ignore_errors", "assert_cardinality"),
-    *("parse_example_dataset", "restructured", "dense_to_ragged"),
-}
 _READING = ("ReadFile", "RecordDataset", "TextLineDataset", "CSVDataset")
 _VARIABLES = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableV2")
 
@@ -49,7 +37,7 @@ def why_not_same(root: Stage) -> str:
 
 def is_same_stage(op: str) -> bool:
     """Is this operation, whatever its functions do, the same in every pass?"""
-    return op in _SAME
+    return ops.has(op, Fact.SAME)
 
 
 def _of_stage(stage: Stage) -> str:
@@ -61,7 +49,7 @@ def _of_stage(stage: Stage) -> str:
         return "runs Python that may keep a state"
     if not is_same_stage(stage.op):
         return "may give something else in every pass"
-    if stage.op == "cache" and stage.args.get("filename"):
+    if stage.op == ops.CACHE and stage.args.get("filename"):
         return "reads a cache of the script's own"
     return next(filter(None, map(_of_function, stage.functions)), "")
 
@@ -99,7 +87,7 @@ def _is_parallel(stage: Stage) -> bool:
 def reads_files(root: Stage) -> bool:
     """Is what it gives the same only as long as some files are?"""
     return any(
-        stage.op in FILE_READERS
+        stage.has(Fact.FILES)
         or any(part in op for f in stage.functions for op in f.ops for part in _READING)
         for stage in Pipeline(root).stages()
     )

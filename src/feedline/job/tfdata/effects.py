@@ -96,7 +96,7 @@ PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 @functools.cache
 def effect_of(op: str) -> Effect:
     """What an operation of this type does; `OUTSIDE` where nobody has said."""
-    from tensorflow.python.framework import op_def_registry
+    from feedline.job.private.tensorflow import op_def_registry
 
     for effect, pattern in _TABLE:
         if pattern.fullmatch(op):

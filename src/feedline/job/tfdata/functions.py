@@ -82,8 +82,7 @@ def _is_stateful(op: str, pure: bool) -> bool:
 
 def _is_pure(traced: Any) -> bool:
     """Is every Python function in the graph seen to keep no state?"""
-    from tensorflow.python.ops import script_ops
-
+    from feedline.job.private.tensorflow import script_ops
     from feedline.job.source.purity import purity
 
     for op in operations(traced.function.graph):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from feedline.job.tfdata.found import Found
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.recognised import Found
 
 
 def generator_of(found: Found) -> Any:
@@ -14,7 +15,7 @@ def generator_of(found: Found) -> Any:
 
 def adapter_of(found: Found) -> Any:
     """What Keras puts between `fit` and a `PyDataset`, None for anything else."""
-    if found.op != "from_generator":
+    if found.op != ops.FROM_GENERATOR:
         return None
     owner = getattr(generator_of(found), "__self__", None)
     return owner if type(owner).__name__ == "PyDatasetAdapter" else None

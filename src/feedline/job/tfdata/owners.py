@@ -15,17 +15,17 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from feedline.job.tfdata.ops import OPS
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
-# Stages that pass on what they are given, and arguments that say how fast.
-_PASSES_ON = {"prefetch", "cache", "with_options"}
+# Arguments that say how fast.
 _HOW_FAST = {"num_parallel_calls"}
 _DEPTH = 4
 
 
 def keeps_state(stage: Stage) -> bool:
-    return stage.op not in OPS or OPS[stage.op].keeps_state
+    return stage.op not in OPS or stage.has(Fact.STATE)
 
 
 def has_state(stage: Stage) -> bool:
@@ -46,7 +46,7 @@ def same_at(before: Pipeline, after: Pipeline) -> dict[int, Stage]:
 
 
 def _same(old: Stage, new: Stage) -> bool:
-    while new.number < 0 and new.op in _PASSES_ON:
+    while new.number < 0 and _passes_on(new):
         new = new.inputs[0]
     if old is new:
         return True
@@ -56,6 +56,10 @@ def _same(old: Stage, new: Stage) -> bool:
         return False
     pairs = zip(old.inputs, new.inputs, strict=True)
     return all(_same(*pair) for pair in pairs)
+
+
+def _passes_on(stage: Stage) -> bool:
+    return stage.has(Fact.PASSES_ON) or stage.op == ops.CACHE
 
 
 def _same_arguments(old: Stage, new: Stage) -> bool:

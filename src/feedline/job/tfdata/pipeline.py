@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
+
 
 @dataclass(frozen=True)
 class Where:
@@ -93,6 +96,10 @@ class Stage:
     number: int = field(default=-1, compare=False)
     handle: Any = field(default=None, repr=False, compare=False)
 
+    def has(self, fact: Fact) -> bool:
+        """Does this hold for its op? Of an op that is not known nothing does."""
+        return ops.has(self.op, fact)
+
     @property
     def is_source(self) -> bool:
         return not self.inputs
@@ -100,12 +107,12 @@ class Stage:
     @property
     def python(self) -> bool:
         """Does this stage run the user's Python for every element?"""
-        return self.op == "from_generator" or any(f.python for f in self.functions)
+        return self.op == ops.FROM_GENERATOR or any(f.python for f in self.functions)
 
     @property
     def pure(self) -> bool:
         """Is any Python in it seen to keep no state?"""
-        return self.op != "from_generator" and all(f.pure for f in self.functions)
+        return self.op != ops.FROM_GENERATOR and all(f.pure for f in self.functions)
 
     def label(self) -> str:
         """How a person would name it: `map(load)`, `batch(32)`."""

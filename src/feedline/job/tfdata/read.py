@@ -20,36 +20,18 @@ from typing import Any, TypeVar
 import tensorflow as tf
 
 from feedline.errors import FeedlineError
-from feedline.job.tfdata import graph
+from feedline.job import marks
+from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.composites import recognise
-from feedline.job.tfdata.found import OPAQUE, Found, unadapted
 from feedline.job.tfdata.functions import describe
 from feedline.job.tfdata.generators import adapter_of, starts_anew
-from feedline.job.tfdata.ops import OPS
+from feedline.job.tfdata.ops import INNER_KERNELS, OPAQUE, Fact
 from feedline.job.tfdata.options import to_dict
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec
+from feedline.job.tfdata.recognised import Found, unadapted
 
 Node = TypeVar("Node")
 
-_RANDOM_OPS = {
-    "random",
-    "sample_from_datasets",
-    "rejection_resample",
-    "shuffle_and_repeat",
-    "global_shuffle",
-}
-_INNER_OPS = {
-    "TFRecordDataset": "tfrecord",
-    "TFRecordDatasetV2": "tfrecord",
-    "TextLineDataset": "text_line",
-    "FixedLengthRecordDatasetV2": "fixed_length_record",
-    "CSVDatasetV2": "csv",
-    "GeneratorDataset": "from_generator",
-    "PaddedBatchDatasetV2": "padded_batch",
-    "BatchDatasetV2": "batch",
-    "TensorSliceDataset": "from_tensor_slices",
-    "RangeDataset": "range",
-}
 _MOST_FILES_LOOKED_AT = 64
 
 
@@ -106,7 +88,7 @@ def inputs_first(
 
 def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
     functions = tuple(describe(traced, func) for traced, func in found.users)
-    if found.op == "choose_from_datasets":
+    if found.op == ops.CHOOSE_FROM_DATASETS:
         inputs = (*inputs[:-1], _chooser(inputs[-1]))
     return Stage(
         op=found.op,
@@ -114,23 +96,23 @@ def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
         args=found.args,
         functions=functions,
         spec=_specs(found.dataset.element_spec),
-        where=getattr(found.dataset, "_feedline_where", None),
+        where=getattr(found.dataset, marks.WHERE, None),
         random=_is_random(found) or any(f.random for f in functions),
         rereadable=_is_rereadable(found)
-        and (found.op == "from_generator" or not any(map(_generates, functions))),
+        and (found.op == ops.FROM_GENERATOR or not any(map(_generates, functions))),
         inner=_inner(found.op, functions),
         handle=found,
     )
 
 
 def _is_random(found: Found) -> bool:
-    if found.op == "shuffle":
+    if found.op == ops.SHUFFLE:
         return bool(found.args["buffer_size"] != 1)
-    if found.op in ("list_files", "make_csv_dataset"):
+    if ops.has(found.op, Fact.MAY_SHUFFLE):
         return bool(found.args["shuffle"])
-    if found.op == "from_generator":  # Keras draws the order of a PyDataset's batches
+    if found.op == ops.FROM_GENERATOR:  # Keras draws the order of a PyDataset's batches
         return bool(getattr(adapter_of(found), "shuffle", False))
-    return found.op in _RANDOM_OPS
+    return ops.has(found.op, Fact.DRAWS)
 
 
 def _generates(function: Function) -> bool:
@@ -142,11 +124,13 @@ def _is_rereadable(found: Found) -> bool:
     """An unknown source may be anything; a known one may still read a pipe."""
     if found.op == OPAQUE:
         return bool(found.inputs)
-    if found.op == "from_generator":
+    if found.op == ops.FROM_GENERATOR:
         return starts_anew(found)
     names = found.args.get("filenames") or found.args.get("file_pattern") or ()
     names = (names,) if isinstance(names, str) else names[:_MOST_FILES_LOOKED_AT]
-    return OPS[found.op].rereadable and not any(_is_stream(name) for name in names)
+    return not ops.has(found.op, Fact.READ_ONCE) and not any(
+        _is_stream(name) for name in names
+    )
 
 
 def _chooser(stage: Stage) -> Stage:
@@ -169,10 +153,10 @@ def _is_stream(name: str) -> bool:
 
 
 def _inner(op: str, functions: tuple[Function, ...]) -> Stage | None:
-    if op not in ("flat_map", "interleave", "parallel_interleave", "group_by_window"):
+    if not ops.has(op, Fact.INNER):
         return None
     seen = {name for function in functions for name in function.ops}
-    return next((Stage(op) for name, op in _INNER_OPS.items() if name in seen), None)
+    return next((Stage(op) for name, op in INNER_KERNELS.items() if name in seen), None)
 
 
 def _specs(element_spec: Any) -> tuple[TensorSpec, ...]:

@@ -5,7 +5,7 @@ were read: the old object serves. The arguments are the same and an input is new
 the old object, or the several that stand behind one public method, are made
 again over the new input. The arguments were altered, or the stage is new: the
 public method is called with them. Functions that are already traced are used
-again wherever they still fit (see `datasets/reuse.py`), and seeds unless altered.
+again wherever they still fit (see `reuse.py`), and seeds unless altered.
 
 A new stage needs an `op` and `args`; a function goes in as `args["func"]`. A
 stage that was read may be given another `op` and keeps its function: that is how
@@ -26,12 +26,15 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.errors import CannotRebuild
-from feedline.job.tfdata.builders import Order
-from feedline.job.tfdata.found import Found, find
-from feedline.job.tfdata.ops import OPS
+from feedline.job import marks
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.builders import Order, maker
+from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.options import from_dict, to_dict
+from feedline.job.tfdata.own_stage import MADE_BY
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import inputs_first
+from feedline.job.tfdata.recognised import Found, find
 from feedline.job.tfdata.reuse import reusing
 
 
@@ -74,7 +77,7 @@ class _Maker:
         except Exception as error:  # of TensorFlow, or of the user's own function
             raise CannotRebuild(stage.label(), stage.where, str(error)) from error
         if found is None or dataset is not found.dataset:
-            dataset._feedline_where = stage.where
+            setattr(dataset, marks.WHERE, stage.where)
         return dataset
 
     def _remake(self, found: Found, inputs: list[Any]) -> Any:
@@ -82,7 +85,7 @@ class _Maker:
         pairs = zip(found.inputs, inputs, strict=True)
         if found.composite:
             return self._graft(found.dataset, {id(old): new for old, new in pairs})
-        renewed = self._fresh and found.op in OPS and OPS[found.op].keeps_state
+        renewed = self._fresh and ops.has(found.op, Fact.STATE)
         if all(old is new for old, new in pairs) and not renewed:
             return found.dataset
         return self._make(found.op, dict(found.args), found, inputs)
@@ -99,6 +102,9 @@ class _Maker:
         self, name: str, args: dict[str, Any], old: Found | None, inputs: list[Any]
     ) -> Any:
         """A dataset of the operation `name`, with what `old` has to give."""
+        if MADE_BY in args:
+            (source,) = inputs
+            return args[MADE_BY](source)
         if name not in OPS:
             raise ValueError("feedline does not know how this stage is made")
         functions: list[Any] = []
@@ -116,17 +122,17 @@ class _Maker:
         with reusing(traced, like.seeds if like is not None and same_seed else ()):
             old_dataset = like.dataset if like is not None else None
             order = Order(inputs, args, functions, old_dataset)
-            dataset = OPS[name].maker(order)
+            dataset = maker(OPS[name])(order)
         if scratch is not None:
             weakref.finalize(dataset, shutil.rmtree, scratch, ignore_errors=True)
         return dataset
 
     def _move_to_scratch(self, name: str, args: dict[str, Any]) -> str | None:
         """A fresh pipeline does not write where the job writes."""
-        at = {"cache": "filename", "snapshot": "path"}.get(name, "")
+        at = OPS[name].writes_to
         if not (self._fresh and args.get(at)):
             return None
-        if name == "cache" and tf.io.gfile.exists(f"{args[at]}.index"):
+        if name == ops.CACHE and tf.io.gfile.exists(f"{args[at]}.index"):
             return None
         scratch = tempfile.mkdtemp(prefix="feedline-")
         args[at] = str(Path(scratch, name))

@@ -23,9 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tensorflow.python.data.ops import structured_function
-from tensorflow.python.data.util import nest, random_seed
-
+from feedline.job.private.tensorflow import nest, random_seed, structured_function
 from feedline.job.tfdata.functions import closure
 
 Seeds = tuple[Any, Any]

@@ -11,27 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 from feedline.measure.measurement import StageCost
 from feedline.measure.trace.spans import Spans, common, joined, total, within
 from feedline.measure.trace.stages import AHEAD, Path, Seen, before
 
 _PUBLIC = {
-    "TensorSlice": "from_tensor_slices",
-    "FromTensor": "from_tensors",
-    "Tensor": "from_tensors",
-    "FromGenerator": "from_generator",
+    **ops.CAPTURED,
     "Generator": "device_iterator",  # how a strategy hands out its batches
-    "TFRecord": "tfrecord",
-    "FiniteRepeat": "repeat",
-    "ForeverRepeat": "repeat",
-    "FiniteTake": "take",
-    "FiniteSkip": "skip",
-    "MemoryCache": "cache",
-    "MemoryCacheImpl": "cache",
-    "FileCache": "cache",
-    "ShuffleAndRepeat": "shuffle",
-    "LegacyParallelInterleave": "interleave",
 }
 _SILENT = ("Root", "Model", "MaxIntraOpParallelism", "PrivateThreadPool", "Options")
 _MOST = 300
@@ -84,7 +72,7 @@ def make_pipeline(seen: dict[Path, Seen], steps: Spans, waits: Spans) -> Fed:
         made[path], costs[id(stage)] = stage, cost
         during = total(common(joined(*spans), waits)) / 1e6 / count
         if during > 0:
-            name = "map" if kind == "MapAndBatch" else stage.op
+            name = ops.MAP if kind == "MapAndBatch" else stage.op
             waited[name] = waited.get(name, 0.0) + during
     if not made:
         return Fed()
@@ -135,17 +123,17 @@ def _apart(
     """TensorFlow fuses a map and the batch after it; the user wrote two stages."""
     fed = [costs[id(each)].elements_per_batch for each in stage.inputs]
     many = max([cost.elements_per_batch, *fed])
-    mapped = replace(stage, op="map")
+    mapped = replace(stage, op=ops.MAP)
     costs[id(mapped)] = replace(
         cost,
-        name="map",
+        name=ops.MAP,
         elements_per_batch=many,
         ms_per_element=cost.ms_per_batch / many,
     )
     batch = replace(
-        cost, name="batch", ms_per_batch=0.0, ms_per_element=0.0, parallelism=1
+        cost, name=ops.BATCH, ms_per_batch=0.0, ms_per_element=0.0, parallelism=1
     )
-    return Stage("batch", (mapped,)), batch
+    return Stage(ops.BATCH, (mapped,)), batch
 
 
 def _in_order(root: Stage, costs: dict[int, StageCost]) -> tuple[StageCost, ...]:

@@ -103,7 +103,7 @@ def _text(value: Any) -> str | None:
     """A path that may be a tensor; None where it is not known yet."""
     if hasattr(value, "numpy"):
         try:
-            from tensorflow.python.framework import tensor_util
+            from feedline.job.private.tensorflow import tensor_util
 
             value = tensor_util.constant_value(value)
             value = value.item() if hasattr(value, "item") else value

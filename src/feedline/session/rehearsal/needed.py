@@ -13,9 +13,11 @@ import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 
+from feedline.job.tfdata import ops
+
 _CALLED = {
     "GradientTape": "takes gradients in a loop of its own",
-    "from_generator": "reads data from a Python generator",
+    ops.FROM_GENERATOR: "reads data from a Python generator",
     "py_function": "calls Python for each element of its data",
     "numpy_function": "calls Python for each element of its data",
     "run_functions_eagerly": "runs its functions eagerly",

@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 from msgspec import structs
 
 from feedline.errors import one_sentence
+from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.job.loops.loop import CannotRun, Experiment
-from feedline.job.script.run import Hoist
 from feedline.job.script.watch import ScriptStopped
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.process import threads

@@ -239,7 +239,8 @@ class Batched:
 
     def _converted(self, op: Operation, inputs: list[Any]) -> list[Tensor]:
         import tensorflow as tf
-        from tensorflow.python.ops.parallel_for import control_flow_ops
+
+        from feedline.job.private.tensorflow import parallel_for as control_flow_ops
 
         def one(index: Tensor) -> list[Tensor]:
             parts = [

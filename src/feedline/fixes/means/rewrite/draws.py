@@ -37,6 +37,8 @@ from feedline.fixes.means.rewrite.flat import (
     replay,
     wrapper_of,
 )
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 AUTOTUNE = -1
@@ -61,37 +63,6 @@ _FOREIGN = re.compile(
 _FREE = {"Const", "Placeholder", "Shape", "ShapeN", "Size", "Rank", "NoOp"}
 _DEAR = re.compile(r"^(Decode|Encode|Parse|Resize|Conv|.*MatMul|ReadFile|Scale|Crop)")
 _SMALL = 4096
-
-# With these between the map and a `repeat`, all that is drawn in an epoch is used
-# in that epoch, however far the parallel part runs ahead.
-_READ_TO_THE_END = {
-    "map",
-    "filter",
-    "batch",
-    "padded_batch",
-    "ragged_batch",
-    "unbatch",
-    "rebatch",
-    "shuffle",
-    "prefetch",
-    "with_options",
-    "enumerate",
-    "flat_map",
-    "interleave",
-    "sparse_batch",
-    "bucket_by_sequence_length",
-    "group_by_window",
-    "concatenate",
-    "cache",
-    "repeat",
-    "shuffle_and_repeat",
-    "shard",
-    "skip",
-    "window",
-    "scan",
-    "unique",
-    "restructured",
-}
 
 
 @dataclass(frozen=True)
@@ -158,7 +129,7 @@ def draw_apart(
     and so shift what is drawn later. With `generators` also where the state is a
     variable: that is exact only as long as the job reads every epoch to its end,
     and looks at the generator only then."""
-    if stage.op != "map" or stage.args.get("num_parallel_calls") is not None:
+    if stage.op != ops.MAP or stage.args.get("num_parallel_calls") is not None:
         raise CannotRewrite(stage, "only a serial map has draws in a fixed order")
     if consumers_of(pipeline, stage) > 1:
         raise CannotRewrite(stage, "it feeds more than one stage")
@@ -172,13 +143,13 @@ def draw_apart(
     (upstream,) = stage.inputs
     if parts.prepare is not None:
         upstream = Stage(
-            "map",
+            ops.MAP,
             (upstream,),
             {"func": parts.prepare, **parallel},
             where=stage.where,
         )
     drawn = Stage(
-        "map",
+        ops.MAP,
         (upstream,),
         {"func": parts.draw},
         functions=stage.functions,
@@ -186,7 +157,7 @@ def draw_apart(
         random=True,
     )
     rest = Stage(
-        "map",
+        ops.MAP,
         (drawn,),
         {"func": parts.rest, **parallel},
         spec=stage.spec,
@@ -201,15 +172,17 @@ def _check_run_ahead(pipeline: Pipeline, stage: Stage, parts: Split) -> None:
     iterator: an epoch that is left early goes on, in the next, where the drawing
     stopped. A variable's state outlives the iterator too."""
     after = pipeline.after(stage)
-    if any(one.op == "ignore_errors" for one in after):
+    if any(one.op == ops.IGNORE_ERRORS for one in after):
         raise CannotRewrite(
             stage,
             "a later stage ignores errors, and whether a failed element has "
             "drawn is chance",
         )
-    last = max((n for n, one in enumerate(after) if "repeat" in one.op), default=0)
+    last = max((n for n, one in enumerate(after) if one.has(Fact.REPEATS)), default=0)
     for one in after if parts.state else after[:last]:
-        if one.op not in _READ_TO_THE_END:
+        # Else all that is drawn in an epoch is used in that epoch, however far the
+        # parallel part runs ahead.
+        if not one.has(Fact.READS_TO_END):
             raise CannotRewrite(
                 stage,
                 f"{one.label()} may stop an epoch early, and what was drawn ahead "

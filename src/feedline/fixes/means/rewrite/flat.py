@@ -86,7 +86,7 @@ def flat(stage: Stage, inside: Callable[[Operation], bool] | None = None) -> Fla
     `inside` what the tool looks for, or everywhere without it: TensorFlow optimizes
     each function by itself, sums in another order for one, so that a call more or
     less can change the last bit of a result."""
-    from tensorflow.python.framework import func_graph
+    from feedline.job.private.tensorflow import func_graph
 
     wrapper = wrapper_of(stage)
     function = wrapper.function
@@ -250,7 +250,7 @@ def ancestors(
 
 def copy_op(op: Operation, inputs: Sequence[Any]) -> Operation:
     """`op` over other inputs, in the function that is being traced."""
-    from tensorflow.python.framework import ops
+    from feedline.job.private.tensorflow import framework_ops as ops
 
     if op.type in ("Placeholder", "PlaceholderWithDefault") and not inputs:
         raise ValueError(f"nothing was given for {op.name}")
@@ -311,7 +311,8 @@ def as_function(
     """A function for `Dataset.map`: takes an element of `structure`, computes on
     its tensors in flat order, gives an element of `output_structure`."""
     import tensorflow as tf
-    from tensorflow.python.data.util import structure as structures
+
+    from feedline.job.private.tensorflow import structure as structures
 
     def rewritten(*element: Any) -> Any:
         nested = element if type(structure) is tuple else element[0]
@@ -334,7 +335,7 @@ def _after(before: list[Operation]) -> ExitStack:
 
 def _keep_shape(old: Tensor, new: Tensor) -> None:
     """What the user's `set_shape` said is in no operation."""
-    from tensorflow.python.ops import handle_data_util
+    from feedline.job.private.tensorflow import handle_data_util
 
     new.set_shape(old.shape)
     if old.dtype.name in ("resource", "variant"):

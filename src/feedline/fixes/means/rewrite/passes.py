@@ -26,6 +26,8 @@ from feedline.fixes.means.rewrite.flat import (
     replay,
 )
 from feedline.fixes.means.rewrite.total import can_fail
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 _PASSES_ON = {"Identity", "Placeholder", "Const", "StopGradient", "NoOp"}
@@ -58,7 +60,7 @@ def filter_first(
     far as what it asks for is there or cheap to have. With `may_raise` also before
     maps that fail on some elements (decoding, parsing): an element that is thrown
     away then no longer stops the job, which is not exact."""
-    if stage.op != "filter":
+    if stage.op != ops.FILTER:
         raise CannotRewrite(stage, "it is no filter")
     _check_pure(stage, stage)
     maps: list[Flat] = []
@@ -75,10 +77,10 @@ def filter_first(
         _check_cheap(stage, passed, [one, *maps, flat(stage)])
         maps.insert(0, one)
 
-    passed = _walk_up(pipeline, stage, {"prefetch", "with_options"}, check)
+    passed = _walk_up(pipeline, stage, Fact.PASSES_ON, check)
     source = passed[-1].inputs[0]
     new = Stage(
-        "filter",
+        ops.FILTER,
         (source,),
         {"func": _composed([*maps, flat(stage)])},
         functions=stage.functions,
@@ -93,32 +95,37 @@ def shuffle_first(pipeline: Pipeline, stage: Stage) -> Pipeline:
     """`pipeline` with the shuffle `stage` before the maps that stand before it. A
     map that fails on an element fails later than before: when the element leaves
     the buffer, not when it enters."""
-    if stage.op != "shuffle":
+    if stage.op != ops.SHUFFLE:
         raise CannotRewrite(stage, "it is no shuffle")
     if consumers_of(pipeline, stage) > 1:
         raise CannotRewrite(stage, "it feeds more than one stage")
-    if any(one.op == "ignore_errors" for one in pipeline.after(stage)):
+    if any(one.op == ops.IGNORE_ERRORS for one in pipeline.after(stage)):
         raise CannotRewrite(stage, "a later stage ignores errors of the maps before it")
-    passes = {"prefetch", "with_options", "assert_cardinality"}
+    passes = Fact.PASSES_ON | Fact.SAYS_ONLY
     passed = _walk_up(pipeline, stage, passes, lambda _: None)
     source = passed[-1].inputs[0]
     new = replace(stage, inputs=(source,), spec=source.spec)
     return _put_before(pipeline, stage, passed, new)
 
 
+def _passes(stage: Stage, facts: Fact) -> bool:
+    return bool(ops.facts(stage.op) & facts)
+
+
 def _walk_up(
-    pipeline: Pipeline, stage: Stage, passes: set[str], check: Callable[[Stage], None]
+    pipeline: Pipeline, stage: Stage, passes: Fact, check: Callable[[Stage], None]
 ) -> list[Stage]:
-    """The stages that `stage` can move before, nearest first, ending in a map."""
+    """The stages that `stage` can move before, nearest first, ending in a map: maps,
+    and those for which one of the facts `passes` holds."""
     passed: list[Stage] = []
     maps = 0
     refusal = "no map stands before it"
     (upstream,) = stage.inputs
-    while upstream.op in passes or upstream.op == "map":
+    while _passes(upstream, passes) or upstream.op == ops.MAP:
         try:
             if consumers_of(pipeline, upstream) > 1:
                 raise CannotRewrite(stage, f"{upstream.label()} feeds several stages")
-            if upstream.op == "map":
+            if upstream.op == ops.MAP:
                 _check_pure(stage, upstream)
                 if upstream.args.get("deterministic") is False:
                     raise CannotRewrite(stage, f"{upstream.label()} keeps no order")
@@ -127,7 +134,7 @@ def _walk_up(
             refusal = error.reason
             break
         passed.append(upstream)
-        maps = len(passed) if upstream.op == "map" else maps
+        maps = len(passed) if upstream.op == ops.MAP else maps
         (upstream,) = upstream.inputs
     if not maps:
         raise CannotRewrite(stage, refusal)

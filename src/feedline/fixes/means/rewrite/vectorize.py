@@ -29,22 +29,11 @@ from feedline.fixes.means.rewrite.flat import (
 )
 from feedline.fixes.means.rewrite.operations import ROUNDING
 from feedline.fixes.means.rewrite.total import can_fail
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage, TensorSpec
 
 AUTOTUNE = -1
-
-# They pass elements on and look at none. `cache` is not among them: what stands
-# behind it is computed in every epoch.
-_PASSES = {
-    "prefetch",
-    "with_options",
-    "assert_cardinality",
-    "shuffle",
-    "repeat",
-    "take",
-    "skip",
-    "shard",
-}
 
 
 def vectorized(stage: Stage) -> Callable[..., Any]:
@@ -85,32 +74,33 @@ def vectorize_pipeline(
     that `drop_remainder` drops are no longer mapped, so an error that only they
     would have raised is not raised."""
     path = pipeline.after(stage)
-    until = next((n for n, one in enumerate(path) if one.op == "batch"), None)
-    if stage.op != "map" or until is None:
+    until = next((n for n, one in enumerate(path) if one.op == ops.BATCH), None)
+    if stage.op != ops.MAP or until is None:
         raise CannotRewrite(stage, "no batch comes after it")
     batch, between = path[until], path[:until]
     for one in between:
-        if one.op not in _PASSES | {"map"}:
+        # Not a cache: what stands behind it is computed in every epoch.
+        if not one.has(Fact.LOOKS_AT_NONE) and one.op != ops.MAP:
             raise CannotRewrite(stage, f"{one.label()} stands before the batch")
     for one in (stage, *between):
         if consumers_of(pipeline, one) != 1:
             raise CannotRewrite(stage, f"{one.label()} feeds more than one stage")
-    if any(one.op == "ignore_errors" for one in path):
+    if any(one.op == ops.IGNORE_ERRORS for one in path):
         raise CannotRewrite(
             stage, "a later stage ignores errors, and a whole batch would fail as one"
         )
-    if any(one.op in ("skip", "shard") for one in between):
+    if any(one.has(Fact.LEAVES_OUT) for one in between):
         fails = can_fail(flat(stage).ops)
         if fails:
             reason = f"it may fail on an element that is skipped ({', '.join(fails)})"
             raise CannotRewrite(stage, reason)
     upstream = stage.inputs[0]
     for one in between:
-        if one.op != "map":
+        if one.op != ops.MAP:
             upstream = replace(one, inputs=(upstream,), spec=upstream.spec)
     length = batch.spec[0].shape[0] if batch.spec and batch.spec[0].shape else None
     last = replace(batch, inputs=(upstream,), spec=_batched(upstream.spec, length))
-    for one in (stage, *(one for one in between if one.op == "map")):
+    for one in (stage, *(one for one in between if one.op == ops.MAP)):
         last = _map_stage(one, vectorized(one), last, length, num_parallel_calls)
     return pipeline.swap(batch, last)
 
@@ -119,7 +109,8 @@ def agrees(stage: Stage, elements: Iterable[Any]) -> bool:
     """Are the results for `elements` (as they come into `stage`) the same bits, one
     by one and as one batch? They go through `tf.data` both times."""
     import tensorflow as tf
-    from tensorflow.python.data.util import structure
+
+    from feedline.job.private.tensorflow import structure
 
     wrapper, function = wrapper_of(stage), vectorized(stage)
     spec = wrapper._input_structure
@@ -209,7 +200,7 @@ def _map_stage(
         loose = old.args.get("deterministic") is False
         args |= {"num_parallel_calls": parallel, "deterministic": not loose}
     return Stage(
-        "map",
+        ops.MAP,
         inputs=(upstream,),
         args=args,
         functions=old.functions,

@@ -23,12 +23,13 @@ from feedline.fixes.means.store.fingerprint import file_names
 from feedline.fixes.means.store.graphs import Unknown, digest, nodes_of
 from feedline.fixes.means.store.names import strings_of
 from feedline.fixes.means.store.python import values_read
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.constant import is_same_stage, why_not_same
-from feedline.job.tfdata.found import Found, find
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.rebuild import rebuild
+from feedline.job.tfdata.recognised import Found, find
 
-_WHOLE = ("enumerate", "counter", "list_files")  # read as they are, not part by part
 _log = logging.getLogger(__name__)
 
 
@@ -79,7 +80,7 @@ def _look_at(found: Found, named: list[Any], evidence: Evidence) -> None:
         _check_held(traced)
         for name, look in values_read(traced):
             evidence.watch(f"{name}, which a Python function reads,", look)
-    if found.op == "load":
+    if found.op == ops.LOAD:
         folder = str(found.args["path"])
         evidence.watch(folder, lambda: digest(below(folder)))
     for names in file_names(found, named, python=True):
@@ -92,7 +93,7 @@ def _objects(stage: Stage) -> Iterator[tuple[Found, list[Any]]]:
     found = stage.handle
     if not isinstance(found, Found):
         raise Unknown(f"{stage.label()} was not read from a dataset")
-    if not found.composite or found.op in _WHOLE:
+    if not found.composite or ops.has(found.op, Fact.TOLD_BY_ARGUMENTS):
         yield (
             found,
             [partial(_strings, Pipeline(one)) for one in stage.inputs],
@@ -107,7 +108,7 @@ def _parts(dataset: Any, known: set[int]) -> Iterator[tuple[Found, list[Any]]]:
         return
     known.add(id(dataset))
     found = find(dataset)
-    if not is_same_stage(found.op) or found.op == "shuffle":
+    if not is_same_stage(found.op) or found.op == ops.SHUFFLE:
         raise Unknown(f"{found.op} inside of another stage")
     for one in found.inputs:
         yield from _parts(one, known)
@@ -120,7 +121,7 @@ def _strings(pipeline: Pipeline) -> Iterator[bytes]:
 
 def _check_held(traced: Any) -> None:
     """Raises where a function holds anything that can be changed."""
-    from tensorflow.python.framework import op_def_registry
+    from feedline.job.private.tensorflow import op_def_registry
 
     resource = tf.resource.as_datatype_enum
     for node in nodes_of(traced):

@@ -31,10 +31,11 @@ from feedline.fixes.means.store.graphs import (
     tensor_digest,
 )
 from feedline.fixes.means.store.names import names_in, strings_of
-from feedline.job.tfdata import graph
-from feedline.job.tfdata.found import Found, find
+from feedline.job.tfdata import graph, ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.rebuild import rebuild
+from feedline.job.tfdata.recognised import Found, find
 
 _SCHEMA = 1
 _SPEED = {
@@ -42,12 +43,6 @@ _SPEED = {
     *("use_unbounded_threadpool", "prefetch_buffer_size", "buffer_output_elements"),
     *("prefetch_input_elements", "log_warning"),
 }
-_PASSING = {"prefetch", "with_options"}
-_REFUSED = {
-    *("opaque", "from_generator", "sql", "distribute", "copy_to_device", "snapshot"),
-    *("choose_from_datasets", "directed_interleave", "window"),
-}
-_READERS = {"tfrecord", "text_line", "fixed_length_record", "csv"}
 _log = logging.getLogger(__name__)
 
 
@@ -111,15 +106,15 @@ class _Key:
             raise Unknown(f"{stage.label()} was not read from a dataset")
         self._refuse(stage)
         inputs = [self._made[id(one)] for one in stage.inputs]
-        if stage.op in _PASSING or (
-            stage.op == "cache" and not stage.args.get("filename")
+        if stage.has(Fact.PASSES_ON) or (
+            stage.op == ops.CACHE and not stage.args.get("filename")
         ):
             return inputs[0]
         named = [
             lambda one=one: strings_of(rebuild(Pipeline(one), fresh=True))
             for one in stage.inputs
         ]
-        if found.composite and stage.op not in ("enumerate", "counter", "list_files"):
+        if found.composite and not stage.has(Fact.TOLD_BY_ARGUMENTS):
             known = dict(zip(map(id, found.inputs), inputs, strict=True))
             return digest(
                 stage.op, _plain(stage.args), self._object(found.dataset, known)
@@ -134,7 +129,9 @@ class _Key:
             raise Unknown(at + "Python code")
         if not stage.rereadable:
             raise Unknown(at + "can be read only once")
-        if stage.op in _REFUSED or (stage.op == "cache" and stage.args.get("filename")):
+        if _is_untold(stage.op) or (
+            stage.op == ops.CACHE and stage.args.get("filename")
+        ):
             raise Unknown(at + "what it gives cannot be told from outside")
         if any(function.stateful for function in stage.functions):
             raise Unknown(at + "keeps state between elements")
@@ -147,7 +144,7 @@ class _Key:
             return
         if args.get("deterministic") is False or args.get("sloppy"):
             raise Unknown(at + "the order may vary")
-        unseen = op == "interleave" and hasattr(dataset, "_num_parallel_calls")
+        unseen = op == ops.INTERLEAVE and hasattr(dataset, "_num_parallel_calls")
         if unseen and not graph.attributes(dataset):
             raise Unknown(at + "whether the order may vary cannot be told")
 
@@ -156,7 +153,7 @@ class _Key:
         if id(dataset) in known:
             return known[id(dataset)]
         found = find(dataset)
-        if found.op in _REFUSED or found.op in ("shuffle", "random"):
+        if _is_untold(found.op) or found.op in (ops.SHUFFLE, ops.RANDOM):
             raise Unknown(f"{found.op} inside of another stage")
         self._refuse_order(found.op, found.args, dataset, f"{found.op}: ")
         inputs = [self._object(one, known) for one in found.inputs]
@@ -167,7 +164,7 @@ class _Key:
     def _one(self, found: Found, inputs: list[bytes], named: list[Any]) -> bytes:
         """An operation over its inputs; `named` reads the strings in these."""
         args = {k: v for k, v in found.args.items() if k not in _SPEED}
-        if found.op in _READERS or found.op == "load":
+        if ops.has(found.op, Fact.NAMES_FILES) or found.op == ops.LOAD:
             args.pop("buffer_size", None)
         functions = [function_digest(traced) for traced in found.traced]
         return digest(
@@ -183,20 +180,20 @@ class _Key:
     def _data(self, found: Found) -> Iterable[bytes]:
         """Arguments that are data and stay with the object."""
         dataset, op = found.dataset, found.op
-        if op in ("from_tensors", "from_tensor_slices", "from_list"):
+        if ops.has(op, Fact.TENSORS):
             tensors = getattr(dataset, "_tensors", None)
             if tensors is None:
                 sparse = dataset._sparse_tensor
                 tensors = [sparse.indices, sparse.values, sparse.dense_shape]
             for tensor in tensors:
                 yield tensor_digest(tf.convert_to_tensor(tensor))
-        elif op == "scan":
+        elif op == ops.SCAN:
             for tensor in tf.nest.flatten(dataset._initial_state, True):
                 yield tensor_digest(tf.convert_to_tensor(tensor))
-        elif op == "csv":
+        elif op == ops.CSV:
             for name in ("_record_defaults", "_select_cols", "_exclude_cols"):
                 yield digest(name, _plain(getattr(dataset, name)))
-        elif op == "parse_example_dataset":
+        elif op == ops.PARSE_EXAMPLE_DATASET:
             yield digest(_plain(dataset._features))
 
     def _files(self, found: Found, named: list[Any]) -> Iterable[bytes]:
@@ -206,14 +203,18 @@ class _Key:
             yield files.digest()
 
 
+def _is_untold(op: str) -> bool:
+    return op == ops.OPAQUE or ops.has(op, Fact.UNTOLD)
+
+
 def file_names(
     found: Found, named: list[Any], *, python: bool = False
 ) -> Iterator[set[bytes | str]]:
     """The names of the files that one operation reads: given to it, in its functions,
     or in its input, whose strings `named` reads."""
-    if found.op == "load":
+    if found.op == ops.LOAD:
         yield set(below(str(found.args["path"])))
-    if found.op in _READERS:
+    if ops.has(found.op, Fact.NAMES_FILES):
         names = found.args.get("filenames")
         if isinstance(names, str | bytes):
             names = (names,)

@@ -15,20 +15,38 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.data.ops import dataset_ops
 
 from feedline.fixes.means.store.errors import CHANGED
 from feedline.fixes.means.store.evidence import Evidence
 from feedline.fixes.means.store.unlisted import unlisted
+from feedline.job.private.tensorflow import dataset_ops
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.own_stage import MADE_BY, OwnStage
 
 _log = logging.getLogger(__name__)
 
 
-class Guarded(dataset_ops.UnaryUnchangedStructureDataset):  # type: ignore[misc]
+@dataclass(frozen=True)
+class Guard:
+    """How a guarded cache is made over a source; `kept` is a cache in memory unless
+    told."""
+
+    evidence: Evidence
+    kept: Any = None
+
+    def __call__(self, source: Any) -> Guarded:
+        return Guarded(source, self.evidence, self.kept)
+
+
+class Guarded(
+    OwnStage,
+    dataset_ops.UnaryUnchangedStructureDataset,  # type: ignore[misc]
+):
     """`source`, from `kept` as long as `evidence` holds; `kept` is a cache in memory
     unless told."""
 
@@ -53,6 +71,15 @@ class Guarded(dataset_ops.UnaryUnchangedStructureDataset):  # type: ignore[misc]
             counted = tf.data.experimental.assert_cardinality(count)
             self._chosen = self._chosen.apply(counted)
         super().__init__(source, self._chosen._variant_tensor)
+
+    def stands_for(self) -> str:
+        return ops.CACHE
+
+    def reads_from(self) -> Any:
+        return self.source
+
+    def stage_arguments(self) -> dict[str, Any]:
+        return {"filename": "", MADE_BY: Guard(self.evidence, self.kept)}
 
     def _functions(self) -> Any:
         return self._chosen._functions()

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from feedline.fixes.means.store.graphs import Unknown, digest, nodes_of
-from feedline.fixes.means.workers.function import undecorated
-from feedline.job.source.purity import is_user, purity
+from feedline.job.source.purity import is_user, purity, without_tensorflow
 from feedline.job.source.uses import tensorflow_in
 from feedline.job.tfdata.functions import closure
 
@@ -51,7 +50,7 @@ State = Callable[[], bytes]
 def values_read(traced: Any) -> Iterator[tuple[str, State]]:
     """What the Python in a traced function reads: how to say it, how to look at it.
     Raises `Unknown` where that cannot be told."""
-    from tensorflow.python.ops import script_ops
+    from feedline.job.private.tensorflow import script_ops
 
     for node in nodes_of(traced):
         if node.op in PYTHON:
@@ -64,11 +63,11 @@ class _Reads:
         self._done: set[int] = set()
 
     def of(self, function: Any) -> Iterator[tuple[str, State]]:
-        function = undecorated(function)
+        function = without_tensorflow(function)
         if isinstance(function, functools.partial):
             for value in (*function.args, *function.keywords.values()):
                 yield "an argument of partial", _same(_giving(value))
-            function = undecorated(function.func)
+            function = without_tensorflow(function.func)
         if id(function) in self._done:
             return
         self._done.add(id(function))

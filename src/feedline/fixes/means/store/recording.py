@@ -64,7 +64,8 @@ class Recording:
 
     def dataset(self) -> Any:
         import tensorflow as tf
-        from tensorflow.python.data.ops import dataset_ops
+
+        from feedline.job.private.tensorflow import dataset_ops
 
         source, rows = self._source, self._rows
 

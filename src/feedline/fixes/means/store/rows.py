@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.data.ops import dataset_ops
-from tensorflow.python.data.util import structure
-from tensorflow.python.saved_model import nested_structure_coder
 
 from feedline.fixes.means.store.errors import CannotFix
+from feedline.job.private.tensorflow import (
+    dataset_ops,
+    nested_structure_coder,
+    structure,
+)
 
 _CHUNK_BYTES = 2**20
 _MOST_PER_CHUNK = 1024
@@ -233,7 +235,7 @@ def decode_spec(text: str) -> Any:
     """None where there is none, or this TensorFlow does not know it."""
     if not text:
         return None
-    from tensorflow.core.protobuf import struct_pb2
+    from feedline.job.private.tensorflow import struct_pb2
 
     try:
         proto = struct_pb2.StructuredValue.FromString(base64.b64decode(text))

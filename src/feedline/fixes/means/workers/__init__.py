@@ -1,7 +1,7 @@
 """The Python in a pipeline, run in processes of its own: the same elements in the
 same order, without one interpreter's lock.
 
-    ship.py        values through shared memory
+    shared_pickle.py  values through shared memory
     fork.py        a copy of this process that no other thread is disturbed by
     process.py     a forked child that serves calls, and how it ends
     pool.py        several of them; in doubt the job's own process computes

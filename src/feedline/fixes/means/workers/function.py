@@ -15,19 +15,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.data.util import structure
-from tensorflow.python.eager import context
-from tensorflow.python.framework import ops
-from tensorflow.python.ops import script_ops
 
 from feedline.files.cores import cores
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
-from feedline.job.source.purity import Purity, purity
+from feedline.job import marks
+from feedline.job.private.tensorflow import context, script_ops, structure
+from feedline.job.private.tensorflow import framework_ops as ops
+from feedline.job.source.purity import Purity, purity, without_tensorflow
 from feedline.job.source.uses import bound_to_here, tensorflow_in
-from feedline.job.tfdata.found import Found
-from feedline.job.tfdata.functions import unwrapped
+from feedline.job.tfdata import ops as tfdata_ops
 from feedline.job.tfdata.pipeline import Stage
+from feedline.job.tfdata.recognised import Found
 
 _PLAIN = ("PyFunc", "PyFuncStateless")
 _EAGER = "EagerPyFunc"
@@ -58,7 +57,11 @@ def parallel_python_map(
     """The function of a `map` stage with its Python in `workers` processes, one
     per core unless told. Raises CannotFix where that cannot be the same."""
     found = stage.handle
-    if stage.op != "map" or not isinstance(found, Found) or len(found.traced) != 1:
+    if (
+        stage.op != tfdata_ops.MAP
+        or not isinstance(found, Found)
+        or len(found.traced) != 1
+    ):
         raise CannotFix(f"{stage.label()} is not a map that was read from a dataset")
     traced = found.traced[0]
     proto = _graph_of(traced)
@@ -94,7 +97,7 @@ class _User:
         # As TensorFlow calls it: with AutoGraph turned off, if only for code that
         # AutoGraph has translated together with the function around it.
         self._call = registered._func if eager else registered
-        self.function = unwrapped(undecorated(self._call))
+        self.function = without_tensorflow(self._call)
 
     def in_worker(self, *arrays: Any) -> Any:
         if self.eager:
@@ -177,18 +180,6 @@ def _registered(token: str, op: str) -> _User:
     return _User(registered, eager)
 
 
-def undecorated(func: Any) -> Any:
-    """Without what `do_not_convert` puts around it."""
-    while True:
-        inner = getattr(func, "__wrapped__", None) or getattr(
-            func, "_tf_decorator", None
-        )
-        inner = getattr(inner, "decorated_target", inner)
-        if inner is None or inner is func:
-            return func
-        func = inner
-
-
 def _check(function: Any) -> None:
     name = getattr(function, "__qualname__", type(function).__name__)
     module = str(getattr(function, "__module__", ""))
@@ -246,7 +237,7 @@ def _importing(
 
     # The registry holds these only weakly; they live as long as the function.
     keeping: Any = tf.autograph.experimental.do_not_convert(mapped)
-    keeping.feedline_keeps = behind
+    setattr(keeping, marks.KEEPS, behind)
     kept: Callable[..., Any] = keeping
     weakref.finalize(kept, _close, pools)
     return kept

@@ -29,6 +29,7 @@ from feedline.fixes.means.workers.process import (
 )
 from feedline.job.source.purity import Purity, purity
 from feedline.job.source.uses import bound_to_here, tensorflow_in
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
 
 PATIENCE_S = 60.0
@@ -123,11 +124,11 @@ def generator_ahead(stage: Stage, *, patience: float = PATIENCE_S) -> GeneratorA
     CannotFix where that cannot be the same."""
     import tensorflow as tf
 
-    from feedline.job.tfdata.found import Found
     from feedline.job.tfdata.functions import closure
+    from feedline.job.tfdata.recognised import Found
 
     found = stage.handle
-    if stage.op != "from_generator" or not isinstance(found, Found):
+    if stage.op != ops.FROM_GENERATOR or not isinstance(found, Found):
         raise CannotFix(f"{stage.label()} is not a generator that was read")
     ((traced, original),) = found.users
     spec = found.dataset.element_spec

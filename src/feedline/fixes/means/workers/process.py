@@ -23,7 +23,8 @@ from typing import Any
 
 from feedline.fixes.means.store.errors import CannotFix
 from feedline.fixes.means.workers.fork import compute_alone, fork
-from feedline.fixes.means.workers.ship import Region
+from feedline.fixes.means.workers.shared_pickle import Region
+from feedline.job.private.tensorflow import EAGER_CALLS
 
 REGION_BYTES = 256 * 2**20
 _READY_S = 20.0
@@ -248,11 +249,7 @@ def _forbid_tensorflow() -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise TensorFlowUsed("TensorFlow cannot be used in a worker process")
 
-    for module, names in (
-        ("tensorflow.python.pywrap_tfe", ("TFE_Py_FastPathExecute", "TFE_Py_Execute")),
-        ("tensorflow.python.framework.constant_op", ("convert_to_eager_tensor",)),
-        ("tensorflow.python.eager.execute", ("quick_execute", "execute")),
-    ):
+    for module, names in EAGER_CALLS:
         for name in names:
             if hasattr(sys.modules.get(module), name):
                 setattr(sys.modules[module], name, refuse)
