@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
-import textwrap
 from typing import Any
 
-from feedline.job.source.mutating import CHANGING
 from feedline.job.tfdata.functions import closure
 
 _MADE = (
@@ -29,45 +26,8 @@ _MAKING_BUILTINS = {"list", "dict", "set", "bytearray", "sorted", "open"}
 _MAKING_BUILTINS |= {"len", "int", "float", "bool", "str", "range"}
 
 
-def changes_only_its_own(func: Any) -> bool:
-    """Are all items that it sets, and all objects that its calls change, its own?"""
-    source = source_of(func)
-    if source is None:
-        return False
-    own = own_names(source, func)
-    for node in ast.walk(source):
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            changed: ast.expr = node.value
-        elif isinstance(node, ast.Attribute) and node.attr in CHANGING:
-            changed = node.value
-        else:
-            continue
-        if isinstance(changed, ast.Name):
-            if changed.id not in own:
-                return False
-        elif not is_made(changed, func):
-            return False
-    return True
-
-
-def opens_to_read(func: Any) -> bool:
-    """Does it open files for reading alone?"""
-    source = source_of(func)
-    if source is None:
-        return False
-    nodes = list(ast.walk(source))
-    named = [n for n in nodes if isinstance(n, ast.Name) and n.id == "open"]
-    calls = [
-        n
-        for n in nodes
-        if isinstance(n, ast.Call)
-        and isinstance(n.func, ast.Name)
-        and n.func.id == "open"
-    ]
-    return len(named) == len(calls) and all(map(only_reads, calls))
-
-
 def only_reads(call: ast.Call) -> bool:
+    """Is this call of `open` one for reading?"""
     modes = [
         *call.args[1:2],
         *(k.value for k in call.keywords if k.arg in (None, "mode")),
@@ -78,18 +38,6 @@ def only_reads(call: ast.Call) -> bool:
         and not set(mode.value) & set("wax+")
         for mode in modes
     )
-
-
-def source_of(func: Any) -> ast.FunctionDef | None:
-    """The `def` of a function, where its file is at hand."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(func)))
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
-    first = tree.body[0] if tree.body else None
-    if isinstance(first, ast.FunctionDef) and first.name == func.__code__.co_name:
-        return first
-    return None
 
 
 def own_names(source: ast.AST, func: Any) -> set[str]:
