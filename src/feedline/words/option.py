@@ -2,7 +2,7 @@
 
 A dataclass declares its options as fields:
 
-    dim: int = option(100, "Dimension of the vectors.", "Model", low=1, high=65_536)
+    dim: int = option(100, "Dimension of the vectors.", "Model", 1, 65_536, "100")
 
 From that come the check of a value, the error that names the option, the command
 line with its help (cli/words/options.py), the signature of the Python function
@@ -74,13 +74,13 @@ def option(
     default: T,
     help: str,  # noqa: A002
     group: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    usual: str = "",
     *,
     kind: type | None = None,
     value: str = "N",
     choices: tuple[str, ...] = (),
-    low: float = -math.inf,
-    high: float = math.inf,
-    usual: str = "",
     unless: str = "",
     flags: tuple[str, ...] = (),
 ) -> T:

@@ -29,53 +29,43 @@ class Choices:
         None,
         "Dimension of the vectors.",
         MODEL,
+        1,
+        65_536,
+        "100 is usual",
         kind=int,
-        low=1,
-        high=65_536,
-        usual="100 is usual",
         unless="100, or that of --pretrained",
     )
     epochs: int = option(
         15,
         "Passes over the texts.",
         TRAINING,
-        low=1,
-        high=100_000,
-        usual="5 to 25 are usual",
+        1,
+        100_000,
+        "5 to 25 are usual",
         flags=("--epochs", "--epoch"),
     )
     lr: float = option(
         1.0,
         "Learning rate at the start; it falls to 0.",
         TRAINING,
+        1e-9,
+        100.0,
+        "0.1 to 1 are usual",
         value="R",
-        low=1e-9,
-        high=100.0,
-        usual="0.1 to 1 are usual",
     )
     word_ngrams: int = option(
-        1,
-        "Longest word n-gram; 1: none.",
-        MODEL,
-        low=1,
-        high=16,
-        usual="1 to 3 are usual",
+        1, "Longest word n-gram; 1: none.", MODEL, 1, 16, "1 to 3 are usual"
     )
     min_count: int = option(
-        1,
-        "Leave out words seen less often.",
-        TEXT,
-        low=1,
-        high=2**31 - 1,
-        usual="1 to 5 are usual",
+        1, "Leave out words seen less often.", TEXT, 1, 2**31 - 1, "1 to 5 are usual"
     )
     bucket: int = option(
         2_000_000,
         "Hash buckets that n-grams share, at most.",
         MODEL,
-        low=1,
-        high=2**30,
-        usual="2000000 is usual",
+        1,
+        2**30,
+        "2000000 is usual",
     )
     seed: int = seed()
     threads: int | None = threads()
@@ -112,11 +102,7 @@ class Request(Choices):
 
     data: Any = field(kw_only=False)
     pretrained: Vectors | str | os.PathLike[str] | None = option(
-        None,
-        "Start from these vectors.",
-        TRAINING,
-        kind=os.PathLike,
-        value="VECTORS",
+        None, "Start from these vectors.", TRAINING, kind=os.PathLike, value="VECTORS"
     )
     format: str | None = None
     label: Column | None = None

@@ -25,9 +25,9 @@ def seed() -> int:
         1,
         "Seed of all random draws.",
         TRAINING,
-        low=0,
-        high=2**63 - 1,
-        usual="any whole number from 0 up",
+        0,
+        2**63 - 1,
+        "any whole number from 0 up",
     )
 
 
@@ -37,10 +37,10 @@ def threads() -> int | None:
         None,
         "Threads to train with.",
         TRAINING,
+        1,
+        4_096,
+        "as many as there are cores",
         kind=int,
-        low=1,
-        high=4_096,
-        usual="as many as there are cores",
         unless="all cores allowed",
     )
 
@@ -54,131 +54,100 @@ class ModelOptions:
         "ns", "ns: negative sampling; hs: hierarchical softmax.", MODEL, choices=LOSSES
     )
     dim: int = option(
-        100,
-        "Dimension of the vectors.",
-        MODEL,
-        low=1,
-        high=65_536,
-        usual="100 or 300 are usual",
+        100, "Dimension of the vectors.", MODEL, 1, 65_536, "100 or 300 are usual"
     )
     window: int = option(
-        5,
-        "Context words on each side, at most.",
-        MODEL,
-        low=1,
-        high=1_000,
-        usual="5 is usual",
+        5, "Context words on each side, at most.", MODEL, 1, 1_000, "5 is usual"
     )
     negative: int = option(
-        5,
-        "Negative samples per positive.",
-        MODEL,
-        low=1,
-        high=1_000,
-        usual="5 to 20 are usual",
+        5, "Negative samples per positive.", MODEL, 1, 1_000, "5 to 20 are usual"
     )
     sample: float = option(
         1e-3,
         "Downsample words more frequent than this; 0: none.",
         MODEL,
+        0.0,
+        1.0,
+        "1e-3 is usual, 0 keeps every word",
         value="T",
-        low=0.0,
-        high=1.0,
-        usual="1e-3 is usual, 0 keeps every word",
     )
     ns_exponent: float = option(
         0.75,
         "Negatives are drawn by count to this power.",
         MODEL,
+        -5.0,
+        5.0,
+        "0.75 is usual",
         value="P",
-        low=-5.0,
-        high=5.0,
-        usual="0.75 is usual",
     )
     epochs: int | None = option(
         None,
         "Passes over the text.",
         TRAINING,
+        1,
+        100_000,
+        "5 is usual",
         kind=int,
-        low=1,
-        high=100_000,
-        usual="5 is usual",
         unless="5; glove: 15",
     )
     alpha: float | None = option(
         None,
         "Learning rate at the start.",
         TRAINING,
+        1e-9,
+        10.0,
+        "0.025 is usual, 0.05 for CBOW",
         kind=float,
         value="R",
-        low=1e-9,
-        high=10.0,
-        usual="0.025 is usual, 0.05 for CBOW",
         unless="0.025; cbow: 0.05",
     )
     min_alpha: float | None = option(
         None,
         "Learning rate at the end.",
         TRAINING,
+        0.0,
+        10.0,
+        "alpha / (2 * epochs) is usual",
         kind=float,
         value="R",
-        low=0.0,
-        high=10.0,
-        usual="alpha / (2 * epochs) is usual",
         unless="alpha / (2 epochs)",
     )
     seed: int = seed()
     threads: int | None = threads()
     min_n: int = option(
-        0,
-        "Shortest n-gram; 0: none.",
-        SUBWORDS,
-        low=0,
-        high=64,
-        usual="3 is usual, 0 for no subwords",
+        0, "Shortest n-gram; 0: none.", SUBWORDS, 0, 64, "3 is usual, 0 for no subwords"
     )
     max_n: int = option(
-        0,
-        "Longest n-gram; 0: none.",
-        SUBWORDS,
-        low=0,
-        high=64,
-        usual="6 is usual, 0 for no subwords",
+        0, "Longest n-gram; 0: none.", SUBWORDS, 0, 64, "6 is usual, 0 for no subwords"
     )
     bucket: int = option(
         2_000_000,
         "Hash buckets that all n-grams share.",
         SUBWORDS,
-        low=1,
-        high=2**31 - 2**24,
-        usual="2000000 is usual",
+        1,
+        2**31 - 2**24,
+        "2000000 is usual",
     )
     x_max: float = option(
         100.0,
         "Count from which a pair has full weight.",
         GLOVE,
+        1e-9,
+        1e12,
+        "100 is usual, 10 for a small corpus",
         value="X",
-        low=1e-9,
-        high=1e12,
-        usual="100 is usual, 10 for a small corpus",
     )
     power: float = option(
         0.75,
         "Below that, weight is count / X to this power.",
         GLOVE,
+        0.0,
+        10.0,
+        "0.75 is usual",
         value="P",
-        low=0.0,
-        high=10.0,
-        usual="0.75 is usual",
     )
     eta: float = option(
-        0.05,
-        "Learning rate of AdaGrad.",
-        GLOVE,
-        value="R",
-        low=1e-9,
-        high=10.0,
-        usual="0.05 is usual",
+        0.05, "Learning rate of AdaGrad.", GLOVE, 1e-9, 10.0, "0.05 is usual", value="R"
     )
 
 

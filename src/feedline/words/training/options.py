@@ -65,11 +65,7 @@ class Options(Setup, EngineName, TextOptions, ModelOptions):
     resume: bool = option(False, "Continue an interrupted run.", OUTPUT)
     force: bool = option(False, "Overwrite what is in DIR.", OUTPUT)
     checkpoint_every: float = option(
-        60.0,
-        "Seconds between checkpoints.",
-        OUTPUT,
-        value="S",
-        flags=("--checkpoint",),
+        60.0, "Seconds between checkpoints.", OUTPUT, value="S", flags=("--checkpoint",)
     )
     save_epochs: bool = option(False, "Also save the vectors of each epoch.", OUTPUT)
     progress: Callable[[Progress], None] | None = None
