@@ -24,7 +24,7 @@ from feedline.measure.measurement import (
 from feedline.report.build import make
 from feedline.report.json import from_json, to_json
 from feedline.report.report import SHARES
-from feedline.report.tidy import tidy, tidy_shares
+from feedline.report.rounding import tidy, tidy_shares
 
 LOAD = Where("/home/u/train.py", 41, "  images = files.map(load)")
 BATCH = Where("/home/u/train.py", 42, "images.batch(32)")

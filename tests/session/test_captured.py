@@ -9,8 +9,8 @@ import pytest
 from feedline.report.json import from_json, to_json
 from feedline.report.terminal import render
 from feedline.session.captured import report_of, trace
-from tests.measure.trace.build import PARTS, Space, planted
-from tests.measure.trace.test_stages import fused
+from tests.measure.profile.build import PARTS, Space, planted
+from tests.measure.profile.test_stages import fused
 
 
 def report(space: Space, tmp_path):

@@ -35,8 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import captured_ms, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import captured_ms, ms
 from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement

@@ -35,8 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import passes, upstream
 from feedline.causes.finding import Finding
-from feedline.causes.look import passes, upstream
 from feedline.job.job import Job
 from feedline.job.tfdata.constant import varies
 from feedline.job.tfdata.ops import Fact

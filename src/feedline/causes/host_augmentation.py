@@ -41,8 +41,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import ms, seen, without
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, seen, without
 from feedline.job.job import Job
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage

@@ -44,8 +44,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from feedline.causes.asking import PREFETCH, ms, one_interpreter, seen, waiting
 from feedline.causes.finding import Finding
-from feedline.causes.look import PREFETCH, ms, one_interpreter, seen, waiting
 from feedline.job.job import Job
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.measurement import Measurement, StageCost

@@ -40,8 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.finding import Finding
-from feedline.causes.look import (
+from feedline.causes.asking import (
     batch_callbacks,
     captured_ms,
     in_step,
@@ -49,6 +48,7 @@ from feedline.causes.look import (
     ms,
     tried,
 )
+from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

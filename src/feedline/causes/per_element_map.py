@@ -39,8 +39,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from feedline.causes.asking import ms, replaced, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, replaced, seen
 from feedline.job.job import Job
 from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement

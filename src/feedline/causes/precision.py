@@ -35,11 +35,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
-from feedline.measure.trace.kernels import precision
+from feedline.measure.profile.kernels import precision
 
 FIXES: tuple[str, ...] = ("mixed-precision",)
 

@@ -42,14 +42,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import all_of, gain_of_threads, ms, one_interpreter, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import (
-    all_of,
-    gain_of_threads,
-    ms,
-    one_interpreter,
-    seen,
-)
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

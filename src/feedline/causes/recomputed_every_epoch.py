@@ -45,8 +45,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from feedline.causes.finding import Finding
-from feedline.causes.look import (
+from feedline.causes.asking import (
     Seen,
     ms,
     passes,
@@ -55,6 +54,7 @@ from feedline.causes.look import (
     upstream,
     without,
 )
+from feedline.causes.finding import Finding
 from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.job.tfdata import ops

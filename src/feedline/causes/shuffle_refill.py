@@ -37,8 +37,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import ms, seen, steps_per_pass, upstream
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, seen, steps_per_pass, upstream
 from feedline.job.job import Job
 from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement

@@ -47,7 +47,7 @@ def trace(
 
     from feedline.errors import FeedlineError
     from feedline.files.sizes import size as shown_size
-    from feedline.measure.trace.source import find
+    from feedline.measure.profile.source import find
     from feedline.session import captured
 
     files = find(path)

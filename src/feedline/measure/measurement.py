@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from feedline.job.tfdata.pipeline import Where
+from feedline.measure.profile.capture import Capture
 from feedline.measure.stage_cost import StageCost as StageCost  # noqa: PLC0414
-from feedline.measure.trace.capture import Capture
 
 WAITED_S = 0.01
 

@@ -15,8 +15,8 @@ from feedline.fixes.plan import Plan
 from feedline.measure.measurement import Estimate, Measurement, StageCost, StepTimes
 from feedline.prove.proof import Cured
 from feedline.report.report import AfterRow, ProofRow
+from feedline.report.rounding import tidy, tidy_interval, tidy_shares
 from feedline.report.stages import Stages
-from feedline.report.tidy import tidy, tidy_interval, tidy_shares
 
 
 def after(cured: Cured, measured: Measurement, stages: Stages) -> AfterRow | None:

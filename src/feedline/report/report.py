@@ -163,7 +163,7 @@ class ProofRow:
 
 @dataclass(frozen=True)
 class SpanRow:
-    """`kind` is one of `feedline.measure.trace.kinds.KINDS`; `label` says what ran:
+    """`kind` is one of `feedline.measure.profile.kinds.KINDS`; `label` says what ran:
     a kernel, an op, a stage of the pipeline."""
 
     start_ms: float

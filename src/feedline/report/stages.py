@@ -10,7 +10,7 @@ from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import StageCost
 from feedline.report.report import StageRow
-from feedline.report.tidy import tidy
+from feedline.report.rounding import tidy
 
 
 class Stages:

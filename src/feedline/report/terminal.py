@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from feedline.files.sizes import size
-from feedline.measure.trace.kinds import LABELS
+from feedline.measure.profile.kinds import LABELS
 from feedline.report.cured import after, fixes
 from feedline.report.format import ms, number, percent, ratio, seconds, times
 from feedline.report.page import Page

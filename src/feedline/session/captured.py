@@ -12,9 +12,9 @@ from feedline import __version__
 from feedline.job.job import Job, Retrace
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, Machine, Measurement, StepTimes
-from feedline.measure.trace import source
-from feedline.measure.trace.capture import Capture
-from feedline.measure.trace.examine import examine
+from feedline.measure.profile import source
+from feedline.measure.profile.capture import Capture
+from feedline.measure.profile.examine import examine
 from feedline.report.basis import Basis
 from feedline.report.report import Report
 from feedline.session.judge import judge

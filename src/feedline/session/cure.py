@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from feedline import fixes
-from feedline.causes.look import one_interpreter
+from feedline.causes.asking import one_interpreter
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.plan import Outcome, Plan, search

@@ -14,7 +14,7 @@ from feedline.errors import ReportError
 from feedline.report.basis import Basis, Trained
 from feedline.report.build import make
 from feedline.report.report import Report
-from feedline.report.tidy import tidy
+from feedline.report.rounding import tidy
 
 
 def judge(basis: Basis) -> Report:

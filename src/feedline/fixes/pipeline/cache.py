@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.causes.look import passes, without
+from feedline.causes.asking import passes, without
 from feedline.causes.recomputed_every_epoch import best_place
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal, find

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from feedline.causes.look import passes, steps_per_pass, upstream, without
+from feedline.causes.asking import passes, steps_per_pass, upstream, without
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.causes.look import passes, steps_per_pass, upstream
+from feedline.causes.asking import passes, steps_per_pass, upstream
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal, find
 from feedline.fixes.keeping import check, kept, why_not

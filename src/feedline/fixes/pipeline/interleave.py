@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from feedline.causes.look import reads_records
+from feedline.causes.asking import reads_records
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, word
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Order, Proposal, find

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from feedline.causes.look import tried
+from feedline.causes.asking import tried
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Order, Proposal

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes import host_augmentation
-from feedline.causes.look import without
+from feedline.causes.asking import without
 from feedline.fixes import conditions, in_step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import Case, Edit, Grade, Proposal

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedline.causes import wide_transfer
-from feedline.causes.look import without
+from feedline.causes.asking import without
 from feedline.fixes import conditions, in_step
 from feedline.fixes.args import Takes, flag
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from feedline.causes.look import launching, tried
+from feedline.causes.asking import launching, tried
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal
 from feedline.fixes.patching import CannotEdit, Patch, Source

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.look import launching
+from feedline.causes.asking import launching
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, OwnLoop, Proposal
 from feedline.fixes.patching import Patch, Source

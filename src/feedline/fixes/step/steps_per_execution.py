@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from feedline.causes.look import batch_callbacks, starting, tried
+from feedline.causes.asking import batch_callbacks, starting, tried
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, number
 from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal

@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from feedline.files.sizes import size
-from feedline.measure.trace.kinds import LABELS
+from feedline.measure.profile.kinds import LABELS
 from feedline.report import format as shown
 from feedline.report.html.timeline import trimmed
 from feedline.report.html.view import view

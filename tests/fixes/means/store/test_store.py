@@ -14,7 +14,7 @@ import tensorflow as tf
 from tests.place import LIMIT, wait_until
 
 from feedline.errors import FeedlineError
-from feedline.fixes.means.store import CannotFix, FillCancelled, Store, StoreFull, marks
+from feedline.fixes.means.store import FillCancelled, Refused, Store, StoreFull, marks
 from feedline.fixes.means.store.fingerprint import fingerprint, key_or_reason
 from feedline.fixes.means.store.recording import settle_all
 from feedline.job.tfdata.read import read
@@ -114,11 +114,11 @@ def test_not_for_other_elements(tmp_path):
 
 def test_refusals(tmp_path):
     store = Store(tmp_path)
-    with pytest.raises(CannotFix, match="endless"):
+    with pytest.raises(Refused, match="endless"):
         store.fill(KEY, tf.data.Dataset.range(3).repeat())
-    with pytest.raises(CannotFix, match="DatasetSpec"):
+    with pytest.raises(Refused, match="DatasetSpec"):
         store.fill(KEY, tf.data.Dataset.range(3).window(2))
-    with pytest.raises(CannotFix, match="hex"):
+    with pytest.raises(Refused, match="hex"):
         store.open("../../etc")
     assert folders(tmp_path) == []
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedline.fixes.means.store import CannotFix, Store, StoreFull, marks
+from feedline.fixes.means.store import Refused, Store, StoreFull, marks
 from feedline.fixes.means.store.disk import default_folder
 from feedline.fixes.means.store.entries import Entries, checksums
 from feedline.fixes.means.store.manifest import Manifest
@@ -123,7 +123,7 @@ def law(around, inside, deep, operations, *, first: bool) -> None:
         plant(base, around, outside, foreign)
         entries = Entries(store, 4 * SIZE, None)
         if not first:
-            with contextlib.suppress(CannotFix):
+            with contextlib.suppress(Refused):
                 folder = filled(entries, KEYS[0])
                 plant(folder, deep, outside, foreign)
         if not os.path.lexists(store):
@@ -132,7 +132,7 @@ def law(around, inside, deep, operations, *, first: bool) -> None:
             plant(store, inside, outside, foreign)
         before = seen(foreign)
         for what, key in operations:
-            with contextlib.suppress(CannotFix):
+            with contextlib.suppress(Refused):
                 operate(entries, what, key)
         assert seen(foreign) == before
 
@@ -181,7 +181,7 @@ def test_a_folder_with_files_in_it_is_not_taken(tmp_path):
     (folder / "mine").touch()
     entries = Entries(folder, None, None)
     for ask in (entries.check, lambda: entries.create(KEYS[0])):
-        with pytest.raises(CannotFix, match=r"did not make it.*FEEDLINE_CACHE"):
+        with pytest.raises(Refused, match=r"did not make it.*FEEDLINE_CACHE"):
             ask()
     assert os.listdir(folder) == ["mine"]
     (folder / "mine").unlink()
@@ -196,7 +196,7 @@ def test_no_folder_to_write_in(tmp_path):
     for folder in (file, file / "below", dangling):
         entries = Entries(folder, None, None)
         for ask in (entries.check, lambda e=entries: e.create(KEYS[0])):
-            with pytest.raises(CannotFix, match=r"no folder.*FEEDLINE_CACHE"):
+            with pytest.raises(Refused, match=r"no folder.*FEEDLINE_CACHE"):
                 ask()
         assert list(entries.of(KEYS[0])) == []
     assert sorted(os.listdir(tmp_path)) == ["dangling", "file"]
@@ -212,9 +212,9 @@ def test_a_folder_of_another_user(tmp_path, empty):
     else:
         filled(entries, KEYS[0])
     os.chown(folder, 12345, 12345)
-    with pytest.raises(CannotFix, match=r"another user.*FEEDLINE_CACHE"):
+    with pytest.raises(Refused, match=r"another user.*FEEDLINE_CACHE"):
         entries.create(KEYS[0])
-    with pytest.raises(CannotFix, match="another user"):
+    with pytest.raises(Refused, match="another user"):
         entries.check()
 
 
@@ -222,7 +222,7 @@ def test_a_folder_of_another_user(tmp_path, empty):
 def test_a_folder_that_is_read_only(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(CannotFix, match=r"cannot be written.*FEEDLINE_CACHE"):
+        with pytest.raises(Refused, match=r"cannot be written.*FEEDLINE_CACHE"):
             Entries(tmp_path / "store", None, None).check()
     finally:
         tmp_path.chmod(0o700)
@@ -231,7 +231,7 @@ def test_a_folder_that_is_read_only(tmp_path):
 def test_a_disk_that_is_read_only():
     """The kernel's own: nobody, not even root, makes a folder there."""
     entries = Entries(Path("/proc/feedline-store"), None, None)
-    with pytest.raises(CannotFix, match="disk cache"):
+    with pytest.raises(Refused, match="disk cache"):
         entries.create(KEYS[0])
     assert list(entries.of(KEYS[0])) == []
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.place import LIMIT
 
-from feedline.fixes.means.workers import CannotFix, fork
+from feedline.fixes.means.workers import Refused, fork
 
 PROGRAM = """
 import threading
@@ -59,7 +59,7 @@ def test_a_system_that_cannot(monkeypatch):
     monkeypatch.setattr(fork, "_function", missing)
     fork._forking.cache_clear()
     try:
-        with pytest.raises(CannotFix, match="undefined symbol: _Fork"):
+        with pytest.raises(Refused, match="undefined symbol: _Fork"):
             fork.fork()
     finally:
         fork._forking.cache_clear()

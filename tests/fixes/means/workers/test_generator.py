@@ -13,7 +13,7 @@ from tests.fixes.means.workers.meeting import wait_for
 from tests.fixes.means.workers.values import values
 from tests.place import wait_until
 
-from feedline.fixes.means.workers import CannotFix
+from feedline.fixes.means.workers import Refused
 from feedline.fixes.means.workers.generator import generator_ahead
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.job.tfdata.read import read
@@ -128,5 +128,5 @@ def test_generator_refused():
         (lambda: one_shot, "iterator"),
         (lambda: (tf.constant(n) for n in range(3)), "TensorFlow"),
     ):
-        with pytest.raises(CannotFix, match=why):
+        with pytest.raises(Refused, match=why):
             ahead(generator)

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tests.fixes.means.workers.meeting import meet, wait_for
 from tests.fixes.means.workers.values import values
 
-from feedline.fixes.means.workers import CannotFix
+from feedline.fixes.means.workers import Refused
 from feedline.fixes.means.workers.function import parallel_python_map
 from feedline.fixes.means.workers.pool import Pool
 from feedline.fixes.means.workers.process import Channel
@@ -177,7 +177,7 @@ def test_a_hanging_worker():
         with lock:
             return n + 1
 
-    with pytest.raises(CannotFix, match="lock"):
+    with pytest.raises(Refused, match="lock"):
         parallel_python_map(
             read(
                 tf.data.Dataset.range(5).map(
@@ -210,9 +210,9 @@ def test_refused():
         dataset = tf.data.Dataset.range(5).map(
             lambda n, function=function: tf.numpy_function(function, [n], tf.int64)
         )
-        with pytest.raises(CannotFix, match="TensorFlow"):
+        with pytest.raises(Refused, match="TensorFlow"):
             parallel_python_map(read(dataset).root)
-    with pytest.raises(CannotFix, match="no Python"):
+    with pytest.raises(Refused, match="no Python"):
         parallel_python_map(read(tf.data.Dataset.range(5).map(lambda n: n)).root)
 
 

@@ -10,7 +10,7 @@ from tests.fixes.means.workers.meeting import meet
 
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.fixes.means.workers import CannotFix as CannotMove
+from feedline.fixes.means.workers import Refused
 from feedline.fixes.means.workers.pydataset import parallel_pydataset
 from feedline.job.tfdata.read import read
 from feedline.prove.proof import Same
@@ -113,5 +113,5 @@ def test_pydataset_fails():
     with pytest.raises(KeyError, match="six"):
         parallel[6]
     parallel.close()
-    with pytest.raises(CannotMove, match="processes already"):
+    with pytest.raises(Refused, match="processes already"):
         parallel_pydataset(Batches(workers=2, use_multiprocessing=True))

@@ -27,7 +27,8 @@ graphs.py       a traced function by its content                (for the key)
                        /manifest.json   written last: without it, no entry
 """
 
-from feedline.fixes.means.store.errors import CannotFix, FillCancelled, StoreFull
+from feedline.fixes.means.errors import Refused
+from feedline.fixes.means.store.errors import FillCancelled, StoreFull
 from feedline.fixes.means.store.store import Store
 
-__all__ = ["CannotFix", "FillCancelled", "Store", "StoreFull"]
+__all__ = ["FillCancelled", "Refused", "Store", "StoreFull"]

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 
 
 class Disk(Protocol):
@@ -30,7 +30,7 @@ def default_folder() -> Path:
             return Path(given).expanduser().absolute() / "feedline-store"
         base = Path(caches) if caches else Path.home() / ".cache"
     except RuntimeError as error:  # nobody knows where this user is at home
-        raise CannotFix(
+        raise Refused(
             f"there is no folder for the disk cache: {error} Set FEEDLINE_CACHE to one."
         ) from error
     return base / "feedline" / "store"

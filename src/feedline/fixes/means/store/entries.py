@@ -18,9 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.store import marks
 from feedline.fixes.means.store.disk import Disk, LocalDisk, size_of
-from feedline.fixes.means.store.errors import CannotFix, StoreFull
+from feedline.fixes.means.store.errors import StoreFull
 from feedline.fixes.means.store.locks import Lock, lock, try_lock
 from feedline.fixes.means.store.manifest import Manifest
 
@@ -78,7 +79,7 @@ class Entries:
     def _shared(self, folder: Path) -> Lock | None:
         try:
             return try_lock(folder / "lock", shared=True)
-        except (OSError, CannotFix) as error:  # on a disk that was made read-only
+        except (OSError, Refused) as error:  # on a disk that was made read-only
             _log.debug("cannot lock %s: %s", folder, error)
             return None
 
@@ -115,13 +116,13 @@ class Entries:
         try:
             with self._alone():
                 self._remove_unused(entry.folder)
-        except (OSError, CannotFix) as error:
+        except (OSError, Refused) as error:
             _log.debug("cannot remove %s: %s", entry.folder, error)
 
     # ------------------------------------------------------------------- making
 
     def check(self) -> None:
-        """Raises `CannotFix` where nothing could be kept here. Makes nothing."""
+        """Raises `Refused` where nothing could be kept here. Makes nothing."""
         try:
             marks.check_store(self.folder)
         except OSError as error:
@@ -139,7 +140,7 @@ class Entries:
         except OSError as error:
             raise self.refusal(error, 0) from error
         if held is None:
-            raise CannotFix(f"the new folder {folder} is locked by somebody else")
+            raise Refused(f"the new folder {folder} is locked by somebody else")
         return Entry(folder, held)
 
     def complete(self, entry: Entry, manifest: Manifest) -> None:
@@ -180,7 +181,7 @@ class Entries:
         limit = (free + used) // 2 if self._limit is None else self._limit
         return max(min(limit - used, free), 0)
 
-    def refusal(self, error: Exception, written: int) -> CannotFix:
+    def refusal(self, error: Exception, written: int) -> Refused:
         """What a failed write comes to."""
         full = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         words = str(error).lower()
@@ -188,7 +189,7 @@ class Entries:
             os.strerror(one).lower() in words for one in full
         ):
             return StoreFull(written + 1, written, self.folder)
-        return CannotFix(f"the disk cache in {self.folder} cannot be written: {error}")
+        return Refused(f"the disk cache in {self.folder} cannot be written: {error}")
 
     # ----------------------------------------------------------------- removing
 

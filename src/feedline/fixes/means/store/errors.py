@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedline.errors import FeedlineError
+from feedline.fixes.means.errors import Refused
 
 CHANGED = (
     "%s has changed since the data was cached; the data is read without the cache from "
@@ -10,11 +10,7 @@ CHANGED = (
 )
 
 
-class CannotFix(FeedlineError):
-    """A fix that cannot be made here; the message says why."""
-
-
-class StoreFull(CannotFix):
+class StoreFull(Refused):
     """The elements do not fit: into the limit of the store, or onto the disk."""
 
     def __init__(self, needs: int, has: int, folder: object) -> None:
@@ -26,7 +22,7 @@ class StoreFull(CannotFix):
         self.has = has
 
 
-class FillCancelled(CannotFix):
+class FillCancelled(Refused):
     """Whoever asked for the elements to be kept does not want them any more."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ import os
 import time
 from pathlib import Path
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 
 try:
     import fcntl
@@ -56,7 +56,7 @@ class Lock:
 def try_lock(path: Path, *, shared: bool = False, create: bool = False) -> Lock | None:
     """The lock, or None where somebody else has it or the file is not there."""
     if fcntl is None:
-        raise CannotFix("a disk cache needs file locks, which this system has not")
+        raise Refused("a disk cache needs file locks, which this system has not")
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
     try:
         descriptor = os.open(path, flags, 0o600)
@@ -69,7 +69,7 @@ def try_lock(path: Path, *, shared: bool = False, create: bool = False) -> Lock 
         os.close(descriptor)
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return None
-        raise CannotFix(
+        raise Refused(
             f"the file system of {path.parent} has no file locks: {error}. Set "
             "FEEDLINE_CACHE to a folder on a local disk."
         ) from error
@@ -81,7 +81,7 @@ def lock(path: Path) -> Lock:
     until = time.monotonic() + _PATIENCE_S
     while (found := try_lock(path, create=True)) is None:
         if time.monotonic() > until:
-            raise CannotFix(
+            raise Refused(
                 f"another process has kept {path} locked for {_PATIENCE_S:.0f} s"
             )
         time.sleep(0.01)

@@ -15,7 +15,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 
 ROOT = ".feedline-store"
 ENTRY = ".feedline-entry"
@@ -34,18 +34,18 @@ def is_store(folder: Path) -> bool:
 
 
 def check_store(folder: Path) -> None:
-    """Raises `CannotFix` where this folder is not, and cannot become, our store.
+    """Raises `Refused` where this folder is not, and cannot become, our store.
     Changes nothing."""
     place = folder
     while not os.path.lexists(place) and place != place.parent:
         place = place.parent
     if not place.is_dir():
-        raise CannotFix(
+        raise Refused(
             f"the disk cache cannot be in {folder}: {place} is no folder. Set "
             "FEEDLINE_CACHE to another folder."
         )
     if not os.access(place, os.W_OK | os.X_OK):
-        raise CannotFix(
+        raise Refused(
             f"the disk cache cannot be in {folder}: {place} cannot be written. Set "
             "FEEDLINE_CACHE to a folder of your own."
         )
@@ -171,7 +171,7 @@ def _foreign_in(folder: Path) -> bool:
 
 def _check_owned(folder: Path) -> None:
     if folder.stat().st_uid != _me():
-        raise CannotFix(
+        raise Refused(
             f"the disk cache cannot be in {folder}, which belongs to another user. Set "
             "FEEDLINE_CACHE to a folder of your own."
         )
@@ -181,8 +181,8 @@ def _me() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
 
 
-def _foreign(folder: Path) -> CannotFix:
-    return CannotFix(
+def _foreign(folder: Path) -> Refused:
+    return Refused(
         f"the disk cache cannot be in {folder}: it has files in it and feedline did "
         f"not make it (it has no {ROOT}). Move it away, or set FEEDLINE_CACHE to "
         "another folder."

@@ -21,8 +21,9 @@ import weakref
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.store.entries import Entry
-from feedline.fixes.means.store.errors import CHANGED, CannotFix
+from feedline.fixes.means.store.errors import CHANGED
 from feedline.fixes.means.store.rows import Rows
 from feedline.fixes.means.store.unlisted import Unlisted, unlisted
 
@@ -145,7 +146,7 @@ class Recording:
         try:
             entry = self._store.entries.create(self._key)
             self._attempt = _Attempt(self, entry, self._begun)
-        except CannotFix as error:
+        except Refused as error:
             _log.warning("the elements are not kept: %s", error)
             self._begun = _MOST_ATTEMPTS
             return False

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 from feedline.job.private.tensorflow import (
     dataset_ops,
     nested_structure_coder,
@@ -50,23 +50,23 @@ class Rows:
 
     @classmethod
     def of(cls, element_spec: Any, kind: str = "single") -> Rows:
-        """Raises CannotFix for elements that cannot be kept, or not so."""
+        """Raises Refused for elements that cannot be kept, or not so."""
         for spec in tf.nest.flatten(element_spec):
             if not isinstance(spec, _KEPT) and type(spec).__name__ != "NoneTensorSpec":
-                raise CannotFix(f"elements with a {type(spec).__name__} are not kept")
+                raise Refused(f"elements with a {type(spec).__name__} are not kept")
         flat = tf.nest.flatten(element_spec, expand_composites=True)
         parts = tuple(part for part in flat if isinstance(part, tf.TensorSpec))
         wrong = [part.dtype.name for part in parts if part.dtype.name not in _DTYPES]
         if wrong or not parts:
             what = f"tensors of type {wrong[0]}" if wrong else "elements of nothing"
-            raise CannotFix(f"{what} cannot be kept on disk")
+            raise Refused(f"{what} cannot be kept on disk")
         dense = tuple(structure.get_flat_tensor_specs(element_spec))
         # TensorFlow's `unbatch` crashes on tensors of no elements.
         stackable = len(dense) == len(parts) and all(
             part.dtype != tf.variant and part.shape.num_elements() for part in dense
         )
         if kind not in ("single", "packed", *(("stacked",) * stackable)):
-            raise CannotFix(f"elements like these are not kept as {kind!r}")
+            raise Refused(f"elements like these are not kept as {kind!r}")
         return cls(element_spec, dense if kind == "stacked" else parts, kind)
 
     @classmethod
@@ -81,7 +81,7 @@ class Rows:
             return rows, width
         try:
             return cls.of(dataset.element_spec, "stacked"), width
-        except CannotFix:
+        except Refused:
             return cls.of(dataset.element_spec, "packed"), width
 
     @property
@@ -241,9 +241,9 @@ def decode_spec(text: str) -> Any:
         proto = struct_pb2.StructuredValue.FromString(base64.b64decode(text))
         return nested_structure_coder.decode_proto(proto)
     except Exception as error:  # a proto of another TensorFlow fails in many ways
-        raise CannotFix(
-            f"the element spec of a kept dataset is unknown: {error}"
-        ) from (error)
+        raise Refused(f"the element spec of a kept dataset is unknown: {error}") from (
+            error
+        )
 
 
 def bytes_of(element: Any) -> int:

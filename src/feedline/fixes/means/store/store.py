@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.store.disk import Disk, default_folder
 from feedline.fixes.means.store.entries import Entries, Entry, checksums
-from feedline.fixes.means.store.errors import CannotFix, FillCancelled
+from feedline.fixes.means.store.errors import FillCancelled
 from feedline.fixes.means.store.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Store:
         rows, width = Rows.fitting(dataset)
         cardinality = int(dataset.cardinality())
         if cardinality == -1:
-            raise CannotFix("an endless dataset cannot be kept")
+            raise Refused("an endless dataset cannot be kept")
         entry = self.entries.create(key)
         try:
             self._expect(rows, cardinality)
@@ -106,12 +107,12 @@ class Store:
         if kept is not None:
             return Guarded(dataset, evidence, kept) if evidence else kept
         if int(dataset.cardinality()) == -1:
-            raise CannotFix("an endless dataset cannot be kept")
+            raise Refused("an endless dataset cannot be kept")
         self.entries.check()
         try:
             rows, _ = Rows.fitting(dataset)
         except tf.errors.OpError as error:  # the job's to meet, not ours to raise
-            raise CannotFix(f"its first element cannot be read: {error}") from error
+            raise Refused(f"its first element cannot be read: {error}") from error
         return Recording(self, key, dataset, rows, evidence).dataset()
 
     # ----------------------------------------------------------------- the parts
@@ -125,7 +126,7 @@ class Store:
         from feedline.fixes.means.store.rows import encode_spec
 
         if cardinality >= 0 and count != cardinality:
-            raise CannotFix(
+            raise Refused(
                 f"the dataset says it has {cardinality:,} elements and gave {count:,}"
             )
         try:
@@ -156,7 +157,7 @@ class Store:
             known = decode_spec(manifest.spec)
             spec = known if element_spec is None else element_spec
             rows = Rows.of(spec, manifest.rows) if spec is not None else None
-        except CannotFix as error:
+        except Refused as error:
             _log.debug("not used: %s", error)
             return None
         if rows is None or rows.components != manifest.components:
@@ -231,7 +232,7 @@ class Writer:
         except self._failures as error:
             raise self._entries.refusal(error, self.written) from error
         if size != self.written:
-            raise CannotFix(f"{self.written:,} bytes were written, {size:,} are there")
+            raise Refused(f"{self.written:,} bytes were written, {size:,} are there")
 
     def __enter__(self) -> Writer:
         return self
@@ -248,5 +249,5 @@ class Writer:
 
 def _checked(key: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{8,128}", key):
-        raise CannotFix(f"the key of a kept dataset is a hex fingerprint, not {key!r}")
+        raise Refused(f"the key of a kept dataset is a hex fingerprint, not {key!r}")
     return key

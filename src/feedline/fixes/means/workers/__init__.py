@@ -23,7 +23,7 @@ are not in it, and a lock that one of them held stays locked for ever. Therefore
   the parent computes that element and all later ones itself.
 """
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 from feedline.job.source.purity import Purity
 
-__all__ = ["CannotFix", "Purity"]
+__all__ = ["Purity", "Refused"]

@@ -19,13 +19,13 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 
 
 def fork() -> int:
     pid = _forking()()
     if pid < 0:
-        raise CannotFix("the system does not let a process be forked")
+        raise Refused("the system does not let a process be forked")
     return pid
 
 
@@ -68,7 +68,7 @@ def _or_refuse() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise CannotFix(
+        raise Refused(
             f"this system cannot fork a process beside running threads: {error}"
         ) from error
 

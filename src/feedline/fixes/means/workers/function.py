@@ -17,7 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.files.cores import cores
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
 from feedline.job import marks
 from feedline.job.private.tensorflow import context, script_ops, structure
@@ -55,19 +55,19 @@ def parallel_python_map(
     stage: Stage, workers: int = 0, *, patience: float = PATIENCE_S
 ) -> PythonMap:
     """The function of a `map` stage with its Python in `workers` processes, one
-    per core unless told. Raises CannotFix where that cannot be the same."""
+    per core unless told. Raises Refused where that cannot be the same."""
     found = stage.handle
     if (
         stage.op != tfdata_ops.MAP
         or not isinstance(found, Found)
         or len(found.traced) != 1
     ):
-        raise CannotFix(f"{stage.label()} is not a map that was read from a dataset")
+        raise Refused(f"{stage.label()} is not a map that was read from a dataset")
     traced = found.traced[0]
     proto = _graph_of(traced)
     users = {token: _registered(token, op) for token, op in _tokens(proto).items()}
     if not users:
-        raise CannotFix(f"{stage.label()} has no Python function in it")
+        raise Refused(f"{stage.label()} has no Python function in it")
     for user in users.values():
         _check(user.function)
     workers = workers or cores()
@@ -153,7 +153,7 @@ class Standin:
 def _graph_of(traced: Any) -> Any:
     graph = getattr(traced.function, "graph", None)
     if graph is None:
-        raise CannotFix("a function of TensorFlow 1's kind")
+        raise Refused("a function of TensorFlow 1's kind")
     return graph.as_graph_def(add_shapes=True)
 
 
@@ -173,10 +173,10 @@ def _tokens(proto: Any) -> dict[str, str]:
 def _registered(token: str, op: str) -> _User:
     registered = script_ops._py_funcs.get(token)
     if registered is None:
-        raise CannotFix(f"the Python function {token} of the stage is not there")
+        raise Refused(f"the Python function {token} of the stage is not there")
     eager = isinstance(registered, script_ops.EagerFunc)
     if eager != (op == _EAGER):
-        raise CannotFix(f"the Python function {token} is registered as another kind")
+        raise Refused(f"the Python function {token} is registered as another kind")
     return _User(registered, eager)
 
 
@@ -185,12 +185,12 @@ def _check(function: Any) -> None:
     module = str(getattr(function, "__module__", ""))
     if module.startswith("tensorflow.") or (used := tensorflow_in(function)):
         what = "is TensorFlow's own" if module.startswith("tensorflow.") else used
-        raise CannotFix(
+        raise Refused(
             f"the Python function {name} cannot run in a worker process, where "
             f"TensorFlow is not at hand: {what}"
         )
     if held := bound_to_here(function):
-        raise CannotFix(f"the Python function {name} cannot be shared: {held}")
+        raise Refused(f"the Python function {name} cannot be shared: {held}")
 
 
 def _together(hints: list[Purity]) -> Purity:

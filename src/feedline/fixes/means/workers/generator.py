@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.workers.process import (
     CannotSend,
     Child,
@@ -85,7 +85,7 @@ class GeneratorAhead:
                         given += 1
                         yield element
                 return
-            except (Lost, CannotFix) as error:
+            except (Lost, Refused) as error:
                 calls.check()
                 self.broken = str(error)
                 _log.warning("the generator goes on in the job's process: %s", error)
@@ -121,7 +121,7 @@ class GeneratorAhead:
 
 def generator_ahead(stage: Stage, *, patience: float = PATIENCE_S) -> GeneratorAhead:
     """The generator of a `from_generator` stage in a process of its own. Raises
-    CannotFix where that cannot be the same."""
+    Refused where that cannot be the same."""
     import tensorflow as tf
 
     from feedline.job.tfdata.functions import closure
@@ -129,20 +129,20 @@ def generator_ahead(stage: Stage, *, patience: float = PATIENCE_S) -> GeneratorA
 
     found = stage.handle
     if stage.op != ops.FROM_GENERATOR or not isinstance(found, Found):
-        raise CannotFix(f"{stage.label()} is not a generator that was read")
+        raise Refused(f"{stage.label()} is not a generator that was read")
     ((traced, original),) = found.users
     spec = found.dataset.element_spec
     for part in tf.nest.flatten(spec):
         if not isinstance(part, tf.TensorSpec):
-            raise CannotFix(f"the generator yields a {type(part).__name__}")
+            raise Refused(f"the generator yields a {type(part).__name__}")
     name = getattr(original, "__qualname__", type(original).__name__)
     if used := tensorflow_in(original):
-        raise CannotFix(
+        raise Refused(
             f"the generator {name} cannot run in a process of its own, where "
             f"TensorFlow is not at hand: {used}"
         )
     if held := bound_to_here(original):
-        raise CannotFix(f"the generator {name} cannot be moved: {held}")
+        raise Refused(f"the generator {name} cannot be moved: {held}")
     around = closure(closure(traced._func)["get_iterator_id_fn"])
     args = tuple(around.get("args", ()))
     return GeneratorAhead(

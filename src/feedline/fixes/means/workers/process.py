@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.workers.fork import compute_alone, fork
 from feedline.fixes.means.workers.shared_pickle import Region
 from feedline.job.private.tensorflow import EAGER_CALLS
@@ -116,7 +116,7 @@ class Child:
                 raise Lost("it speaks out of turn")
         except (Lost, Failed) as error:
             self.kill()
-            raise CannotFix(f"a worker process does not start: {error}") from error
+            raise Refused(f"a worker process does not start: {error}") from error
 
     @property
     def is_mine(self) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from feedline.files.cores import cores
-from feedline.fixes.means.store.errors import CannotFix
+from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.workers.pool import LINES, PATIENCE_S, Pool
 from feedline.job.source.purity import Purity, purity
 from feedline.job.source.uses import bound_to_here, tensorflow_in
@@ -54,10 +54,10 @@ class BatchesAhead:
 def batches_ahead(stage: Stage, workers: int) -> BatchesAhead:
     """The stage that Keras made of a `PyDataset`, its batches made in processes.
     Keras goes on to draw their order, and to tell the script's own object where an
-    epoch begins and ends. Raises CannotFix where that cannot be the same."""
+    epoch begins and ends. Raises Refused where that cannot be the same."""
     adapter = adapter_of(stage.handle)
     if adapter.enqueuer is not None:
-        raise CannotFix("Keras reads the PyDataset with workers of its own already")
+        raise Refused("Keras reads the PyDataset with workers of its own already")
     parallel = parallel_pydataset(adapter.py_dataset, workers)
     copy = type(adapter)(parallel, adapter.class_weight, adapter.shuffle)
     return BatchesAhead(copy, parallel.purity, stage)
@@ -68,18 +68,18 @@ def parallel_pydataset(
 ) -> Any:
     """A `PyDataset` that gives what `dataset` gives, made by `workers` processes,
     one per core unless told. It has `purity`, `broken` and `close()` besides.
-    Raises CannotFix where that cannot be the same."""
+    Raises Refused where that cannot be the same."""
     if getattr(dataset, "use_multiprocessing", False):
-        raise CannotFix("the PyDataset uses processes already")
+        raise Refused("the PyDataset uses processes already")
     name = type(dataset).__name__
     make = type(dataset).__getitem__
     if used := _tensorflow(dataset, make):
-        raise CannotFix(
+        raise Refused(
             f"{name} cannot run in worker processes, where TensorFlow is not at "
             f"hand: {used}"
         )
     if held := bound_to_here(make.__get__(dataset)):
-        raise CannotFix(f"{name} cannot be shared with other processes: {held}")
+        raise Refused(f"{name} cannot be shared with other processes: {held}")
     workers = workers or cores()
     return _class(dataset)(dataset, workers, patience, purity(make.__get__(dataset)))
 
@@ -271,7 +271,7 @@ class _Ahead:
                 self._pool = Pool(
                     self._original.__getitem__, self._workers, patience=self._patience
                 )
-            except CannotFix as error:
+            except Refused as error:
                 self._give_up(str(error))
                 return None
             self._threads = threads.Pool(LINES * self._workers)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from feedline.job.tfdata.pipeline import Pipeline
+from feedline.measure.profile.kernels import Kernels
+from feedline.measure.profile.kinds import KINDS
 from feedline.measure.stage_cost import StageCost
-from feedline.measure.trace.kernels import Kernels
-from feedline.measure.trace.kinds import KINDS
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from typing import IO
 import numpy as np
 
 from feedline.errors import CaptureError
-from feedline.measure.trace.parse import TooLarge, read_space
-from feedline.measure.trace.space import Space
-from feedline.measure.trace.wire import Bytes, Damaged
+from feedline.measure.profile.parse import TooLarge, read_space
+from feedline.measure.profile.space import Space
+from feedline.measure.profile.wire import Bytes, Damaged
 
 SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
 MAX_BYTES = 2**31 - 1

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedline.measure.trace.attribute import divide
-from feedline.measure.trace.kinds import KINDS
-from feedline.measure.trace.spans import (
+from feedline.measure.profile.attribute import divide
+from feedline.measure.profile.kinds import KINDS
+from feedline.measure.profile.spans import (
     common,
     covers,
     joined,

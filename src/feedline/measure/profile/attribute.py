@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from feedline.measure.trace.device import Device
-from feedline.measure.trace.host import Host
-from feedline.measure.trace.kinds import KINDS
-from feedline.measure.trace.spans import NONE, Spans, common, joined, without
+from feedline.measure.profile.device import Device
+from feedline.measure.profile.host import Host
+from feedline.measure.profile.kinds import KINDS
+from feedline.measure.profile.spans import NONE, Spans, common, joined, without
 
 Layers = list[tuple[str, Spans]]
 

@@ -16,12 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.measure.trace.wire import (
-    Bytes,
-    Ints,
-    read_stat,
-    text,
-)
+from feedline.measure.profile.wire import Bytes, Ints, read_stat, text
 
 Stat = int | float | str
 

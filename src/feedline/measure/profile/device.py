@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from feedline.measure.trace import names
-from feedline.measure.trace.space import Line, Plane
-from feedline.measure.trace.spans import NONE, Ints, Spans, joined, union
+from feedline.measure.profile import names
+from feedline.measure.profile.space import Line, Plane
+from feedline.measure.profile.spans import NONE, Ints, Spans, joined, union
 
 _SIZE = re.compile(r"size:(\d{1,15})")
 _SOURCE = re.compile(r"kind_src:(\w+)")

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from feedline.measure.trace import names
-from feedline.measure.trace.device import Device
-from feedline.measure.trace.host import Host
-from feedline.measure.trace.space import Space
-from feedline.measure.trace.spans import common, joined, total
-from feedline.measure.trace.steps import Steps
+from feedline.measure.profile import names
+from feedline.measure.profile.device import Device
+from feedline.measure.profile.host import Host
+from feedline.measure.profile.space import Space
+from feedline.measure.profile.spans import common, joined, total
+from feedline.measure.profile.steps import Steps
 
 _EXPORTS = ("WriteSummary", "WriteGraphSummary", "FlushSummaryWriter")
 

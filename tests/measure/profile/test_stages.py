@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from feedline.measure.trace.examine import examine
-from feedline.measure.trace.parse import read_space
-from feedline.measure.trace.stages import before, path_of
-from tests.measure.trace.build import Space
+from feedline.measure.profile.examine import examine
+from feedline.measure.profile.parse import read_space
+from feedline.measure.profile.stages import before, path_of
+from tests.measure.profile.build import Space
 
 ROOT = "Iterator::Root::Prefetch::MapAndBatch"
 

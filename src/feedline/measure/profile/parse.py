@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from feedline.measure.trace.space import Line, Plane, Space, Stat, value_of
-from feedline.measure.trace.wire import (
+from feedline.measure.profile.space import Line, Plane, Space, Stat, value_of
+from feedline.measure.profile.wire import (
     Bytes,
     Damaged,
     count,

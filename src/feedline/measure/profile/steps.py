@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from feedline.measure.trace.device import Device
-from feedline.measure.trace.host import Called, Host
-from feedline.measure.trace.spans import Ints, Spans, joined
+from feedline.measure.profile.device import Device
+from feedline.measure.profile.host import Called, Host
+from feedline.measure.profile.spans import Ints, Spans, joined
 
 _PAUSE = 1_000_000  # 1 ms without work ends a step, where no better is known
 

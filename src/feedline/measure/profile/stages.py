@@ -20,9 +20,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.measure.trace import names
-from feedline.measure.trace.space import Line, Plane
-from feedline.measure.trace.spans import (
+from feedline.measure.profile import names
+from feedline.measure.profile.space import Line, Plane
+from feedline.measure.profile.spans import (
     Ints,
     Spans,
     covers,

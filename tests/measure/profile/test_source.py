@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedline.errors import CaptureError
-from feedline.measure.trace import source, wire
-from feedline.measure.trace.parse import LIMITS, read_space
-from feedline.measure.trace.wire import Damaged
-from tests.measure.trace.build import Space, planted
+from feedline.measure.profile import source, wire
+from feedline.measure.profile.parse import LIMITS, read_space
+from feedline.measure.profile.wire import Damaged
+from tests.measure.profile.build import Space, planted
 
 
 def test_names_times_and_stats_come_back(tmp_path):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.measure.trace import names
-from feedline.measure.trace.space import Line, Plane
-from feedline.measure.trace.spans import NONE, Spans, covers, joined, union, without
+from feedline.measure.profile import names
+from feedline.measure.profile.space import Line, Plane
+from feedline.measure.profile.spans import NONE, Spans, covers, joined, union, without
 
 Ints = NDArray[np.int64]
 

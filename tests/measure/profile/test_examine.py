@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedline.measure.trace.examine import examine
-from feedline.measure.trace.kinds import KINDS
-from feedline.measure.trace.parse import read_space
-from tests.measure.trace.build import PARTS, STEP_MS, Space, planted
+from feedline.measure.profile.examine import examine
+from feedline.measure.profile.kinds import KINDS
+from feedline.measure.profile.parse import read_space
+from tests.measure.profile.build import PARTS, STEP_MS, Space, planted
 
 
 def capture_of(space: Space):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from feedline.measure.trace.names import is_device, on_device, on_host
-from tests.measure.trace.build import Space
-from tests.measure.trace.test_examine import capture_of, parts_of
+from feedline.measure.profile.names import is_device, on_device, on_host
+from tests.measure.profile.build import Space
+from tests.measure.profile.test_examine import capture_of, parts_of
 
 
 def test_xla_on_the_cpu_as_jax_records_it():

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from feedline.measure.trace.capture import Lane, Span
-from feedline.measure.trace.device import Device
-from feedline.measure.trace.host import Host
-from feedline.measure.trace.spans import Ints, Spans, common, joined, without
-from feedline.measure.trace.stages import AHEAD, Path, Seen
-from feedline.measure.trace.steps import Steps
+from feedline.measure.profile.capture import Lane, Span
+from feedline.measure.profile.device import Device
+from feedline.measure.profile.host import Host
+from feedline.measure.profile.spans import Ints, Spans, common, joined, without
+from feedline.measure.profile.stages import AHEAD, Path, Seen
+from feedline.measure.profile.steps import Steps
 
 _STEPS = 3
 _SPANS = 400

@@ -14,8 +14,8 @@ import numpy as np
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 from feedline.measure.measurement import StageCost
-from feedline.measure.trace.spans import Spans, common, joined, total, within
-from feedline.measure.trace.stages import AHEAD, Path, Seen, before
+from feedline.measure.profile.spans import Spans, common, joined, total, within
+from feedline.measure.profile.stages import AHEAD, Path, Seen, before
 
 _PUBLIC = {
     **ops.CAPTURED,

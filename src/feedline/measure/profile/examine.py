@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from feedline.measure.trace import names
-from feedline.measure.trace.attribute import attribute
-from feedline.measure.trace.capture import Capture, Copies, Unit
-from feedline.measure.trace.device import Device, Kernel, read_devices
-from feedline.measure.trace.host import Host, read_host
-from feedline.measure.trace.kernels import Kernels, precision
-from feedline.measure.trace.kinds import KINDS
-from feedline.measure.trace.notes import remarks
-from feedline.measure.trace.pipeline import Fed, make_pipeline
-from feedline.measure.trace.space import Plane, Space
-from feedline.measure.trace.spans import Spans, common, joined, total, union, within
-from feedline.measure.trace.stages import read_stages
-from feedline.measure.trace.steps import Steps, find_steps
-from feedline.measure.trace.timeline import draw
+from feedline.measure.profile import names
+from feedline.measure.profile.attribute import attribute
+from feedline.measure.profile.capture import Capture, Copies, Unit
+from feedline.measure.profile.device import Device, Kernel, read_devices
+from feedline.measure.profile.host import Host, read_host
+from feedline.measure.profile.kernels import Kernels, precision
+from feedline.measure.profile.kinds import KINDS
+from feedline.measure.profile.notes import remarks
+from feedline.measure.profile.pipeline import Fed, make_pipeline
+from feedline.measure.profile.space import Plane, Space
+from feedline.measure.profile.spans import Spans, common, joined, total, union, within
+from feedline.measure.profile.stages import read_stages
+from feedline.measure.profile.steps import Steps, find_steps
+from feedline.measure.profile.timeline import draw
 
 _BUS = (((9, 0), 50.0), ((8, 0), 24.0), ((0, 0), 12.0))
 """GB/s that a PCIe bus of 16 lanes carries in practice, by the compute capability

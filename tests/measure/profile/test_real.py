@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from feedline.measure.trace import source
-from feedline.measure.trace.examine import examine
+from feedline.measure.profile import source
+from feedline.measure.profile.examine import examine
 from feedline.session.captured import report_of
 
 pytestmark = pytest.mark.tensorflow
