@@ -22,8 +22,8 @@ from tests.fixes.build import looked_at, proposed
 
 ROOT = Path(feedline.__file__).parent
 # These are also names of Dataset methods; which of them may stand where is the business
-# of the ops' table. `workers` is also an argument of Keras'.
-ALSO_SOMETHING_ELSE = {"cache", "interleave", "prefetch", "workers"}
+# of the ops' table. Keras has an argument `workers`, and `struct` a method `pack`.
+ALSO_SOMETHING_ELSE = {"cache", "interleave", "pack", "prefetch", "workers"}
 
 
 def strings(path: Path) -> set[str]:

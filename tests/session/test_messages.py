@@ -100,7 +100,7 @@ def drawn(kind: Any) -> st.SearchStrategy[Any]:
     if get_origin(kind) is tuple:
         return st.tuples(*map(drawn, args))
     if get_origin(kind) is Mapping:
-        return st.dictionaries(texts, drawn(args[1]), max_size=2)
+        return st.dictionaries(drawn(args[0]), drawn(args[1]), max_size=2)
     if kind is Pipeline:
         return pipelines()
     if is_dataclass(kind):

@@ -47,6 +47,7 @@ from dataclasses import replace
 from feedline.causes.asking import PREFETCH, ms, one_interpreter, seen, waiting
 from feedline.causes.finding import Finding
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import predict_step, saving
@@ -94,14 +95,14 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
 def _named(pipeline: Pipeline) -> Iterator[str]:
     """What would make less work of this pipeline's functions; more machines always."""
     scaled, cropped, late_colours, early_filter, more = FIXES
-    ops = {op for s in pipeline.stages() for f in s.functions for op in f.ops}
-    if "DecodeJpeg" in ops and any(op.startswith("Resize") for op in ops):
+    used = {op for s in pipeline.stages() for f in s.functions for op in f.ops}
+    if "DecodeJpeg" in used and any(op.startswith("Resize") for op in used):
         yield scaled
-    if "DecodeJpeg" in ops and ops & {"Slice", "StridedSlice"}:
+    if "DecodeJpeg" in used and used & {"Slice", "StridedSlice"}:
         yield cropped
-    if "Slice" in ops and ops & {"AdjustHue", "AdjustSaturation"}:
+    if "Slice" in used and used & {"AdjustHue", "AdjustSaturation"}:
         yield late_colours
-    if any(each.inputs[0].op == "map" for each in pipeline.find("filter")):
+    if any(each.inputs[0].op == ops.MAP for each in pipeline.find(ops.FILTER)):
         yield early_filter
     yield more
 

@@ -120,14 +120,14 @@ def _named(job: Job) -> Iterator[str]:
     plain, before_shuffle, undrawn = FIXES
     yield plain
     stages = list(job.pipeline.stages()) if job.pipeline else []
-    if any(stage.op == "map" and _is_shuffle(stage.inputs) for stage in stages):
+    if any(stage.op == ops.MAP and _is_shuffle(stage.inputs) for stage in stages):
         yield before_shuffle
-    if any(s.op == "map" and s.random and not s.python for s in stages):
+    if any(s.op == ops.MAP and s.random and not s.python for s in stages):
         yield undrawn
 
 
 def _is_shuffle(inputs: tuple[Stage, ...]) -> bool:
-    return any(stage.op == "shuffle" for stage in inputs)
+    return any(stage.op == ops.SHUFFLE for stage in inputs)
 
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:

@@ -70,7 +70,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
 def _serial_batch(job: Job, measured: Measurement, cost: StageCost) -> bool:
     """Are batches put together on one core too, and does it show?"""
     return any(
-        each.stage.op == "batch"
+        each.stage.op == ops.BATCH
         and each.cost.parallelism == 1
         and each.cost.ms_per_batch > _WORTH_NAMING * cost.ms_per_batch
         for each in seen(job, measured)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from feedline.fixes.fix import Edit
+from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 if TYPE_CHECKING:
@@ -145,5 +146,5 @@ def move_before(source: Source, may_pass: Callable[[str], bool], most: int) -> N
             break
         source.move_up()
         passed.append(before)
-    if "map" not in passed:
+    if ops.MAP not in passed:
         raise CannotEdit("the map before it is not in the same chain, or not the same")

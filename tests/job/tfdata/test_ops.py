@@ -28,7 +28,12 @@ ORDINARY = {
         # functions and modules of Python, TensorFlow and Keras
         *("concatenate", "enumerate", "filter", "map", "random", "range", "zip"),
     },
-    "job/source/fresh_values.py": {"concatenate"},  # a function of NumPy
+    "job/source/fresh_values.py": {"concatenate", "range"},  # NumPy's and Python's
+    "job/source/pure_library.py": {
+        # functions and methods of Python and NumPy
+        *("concatenate", "enumerate", "filter", "load", "map", "random", "range"),
+        *("repeat", "take", "unique", "zip"),
+    },
     "job/source/lines.py": {"range"},  # Python's
     "job/source/mutating.py": {"shuffle"},  # a method of `random`
     "job/source/purity.py": {"random"},  # a module

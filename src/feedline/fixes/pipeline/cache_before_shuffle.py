@@ -121,13 +121,13 @@ def _same_for_the_same(stage: Stage) -> bool:
 
 def _comment(place: Place, _: str) -> str:
     count = place.edit.args.get("maps", 1)
-    maps = "map" if count == 1 else f"{count} maps"
+    maps = ops.MAP if count == 1 else f"{count} maps"
     return f"put .cache() and then .{label(place)} after the {maps} that follows it"
 
 
 def _edit(source: Source, place: Place) -> None:
     count = int(place.edit.args["maps"])
-    if len(list(islice(source.passed_by(("map",)), count))) < count:
+    if len(list(islice(source.passed_by((ops.MAP,)), count))) < count:
         raise CannotEdit("the maps that follow it are not in the same chain")
     source.append_before("cache")
 

@@ -71,7 +71,7 @@ def _comment(place: Place, _: str) -> str:
 
 def _edit(source: Source, _: Place) -> None:
     def may_pass(before: str) -> bool:
-        return before == "map" and source.may_stand_before()
+        return before == ops.MAP and source.may_stand_before()
 
     move_before(source, may_pass, most=1)
 

@@ -18,6 +18,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.patching import Patch, Source, label, move_before
 from feedline.fixes.place import Place
 from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -68,7 +69,11 @@ def _comment(place: Place, _: str) -> str:
 
 
 def _edit(source: Source, place: Place) -> None:
-    move_before(source, lambda before: before in ("map", *_PASSES), place.over)
+    move_before(source, _may_pass, place.over)
+
+
+def _may_pass(name: str) -> bool:
+    return name == ops.MAP or bool(ops.facts(name) & _PASSES)
 
 
 def _over(shuffle: Stage) -> int:
@@ -77,18 +82,18 @@ def _over(shuffle: Stage) -> int:
     stage = shuffle
     while len(stage.inputs) == 1:
         stage = stage.inputs[0]
-        if stage.op == "map":
+        if stage.op == ops.MAP:
             clean = stage.functions and not any(
                 f.python or f.random or f.stateful for f in stage.functions
             )
             if not clean or stage.args.get("deterministic") is False:
                 break
             last_map = count + 1
-        elif stage.op not in _PASSES:
+        elif not ops.facts(stage.op) & _PASSES:
             break
         count += 1
     return max(1, last_map)
 
 
-_PASSES = ("prefetch", "with_options", "assert_cardinality")
+_PASSES = Fact.PASSES_ON | Fact.SAYS_ONLY
 PATCH = Patch(_comment, _edit, over=_over)

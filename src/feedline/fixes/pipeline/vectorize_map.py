@@ -24,6 +24,7 @@ from feedline.fixes.patching import (
 )
 from feedline.fixes.place import Place
 from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 TAKES = Takes(stage=True)
@@ -81,7 +82,10 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     return vectorize_pipeline(pipeline, check(pipeline, edit))
 
 
-_LOOKS_AT_NONE = ("prefetch", "shuffle", "repeat", "take")
+_PASSED = (
+    *(name for name, op in ops.OPS.items() if op.has(Fact.PATCH_PASSES)),
+    ops.BATCH,
+)
 _WHOLE = (
     "lambda *elements: {tf}.vectorized_map(lambda element: {f}(*element), elements)"
 )
@@ -106,8 +110,8 @@ def _edit(source: Source, place: Place) -> None:
     if not function.isidentifier():
         function = f"({function})"
     source.set_argument("map_func", _WHOLE.format(tf=tensorflow, f=function))
-    passed = source.passed_by((*_LOOKS_AT_NONE, "batch"))
-    if not any(name == "batch" for name in passed):  # stops at the first
+    passed = source.passed_by(_PASSED)
+    if not any(name == ops.BATCH for name in passed):  # stops at the first
         raise CannotEdit("no batch follows it in the same chain")
     run_parallel(source, place)
 

@@ -213,12 +213,12 @@ def _home(value: Any) -> str:
             module = sys.modules.get(room)
             if getattr(module, str(getattr(value, "__name__", "")), None) is value:
                 return room
-    return "re" if home == "re" else home
+    return home
 
 
 def _is_pure_tensorflow(value: Any) -> bool:
     """One that a step may call too, and that draws nothing."""
-    from tensorflow.python.util import tf_export
+    from feedline.job.private.tensorflow import tf_export
 
     path = str(tf_export.get_canonical_name_for_symbol(value, "tensorflow") or "")
     drawing = "random" in path or "dropout" in path or "sampler" in path
