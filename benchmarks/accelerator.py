@@ -212,7 +212,7 @@ class Told(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.applied = "?"
-        logger = logging.getLogger("feedline.tuning")
+        logger = logging.getLogger("feedline.session.tuning")
         logger.setLevel(logging.INFO)
         logger.propagate = False
         logger.addHandler(self)

@@ -46,7 +46,7 @@ def row(folder: Path, name: str) -> list[str]:
 
 
 def ours_of(capture: Path) -> list[str]:
-    from feedline.captured import report_of
+    from feedline.session.captured import report_of
 
     report = report_of(capture)
     share = {part.kind: part.share for part in report.trace.parts}

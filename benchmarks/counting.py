@@ -37,14 +37,14 @@ Result = tuple[int, int]  # distinct words, tokens
 
 
 def feedline(path: Path) -> Result:
-    from feedline.words.corpus import Corpus
+    from feedline.words.text.corpus import Corpus
 
     counted = Corpus.of(path).count()
     return len(counted.table), counted.tokens
 
 
 def feedline_encode(path: Path) -> Result:
-    from feedline.words.corpus import Corpus, prepare
+    from feedline.words.text.corpus import Corpus, prepare
 
     with tempfile.TemporaryDirectory(dir=path.parent) as cache:
         vocabulary, shards = prepare(Corpus.of(path), Path(cache), min_count=5)

@@ -4,10 +4,11 @@
 
 A pass over a small tf.data pipeline is broken off after a while, and its iterator is
 dropped, as a loop does at the end of an epoch. How long that takes: by Python, by
-feedline (`job/let_go.py`), and by Python with AUTOTUNE switched off, in turns.
-AUTOTUNE's thread sleeps 10 ms, 20 ms, 40 ms and so on; whoever drops the iterator may
-have to wait for it, so what is waited depends on how long the pass was. Whether it does
-is chance: the table has the share of the turns in which it took more than 20 ms.
+feedline (`job/loops/drop_iterator.py`), and by Python with AUTOTUNE switched off, in
+turns. AUTOTUNE's thread sleeps 10 ms, 20 ms, 40 ms and so on; whoever drops the
+iterator may have to wait for it, so what is waited depends on how long the pass was.
+Whether it does is chance: the table has the share of the turns in which it took more
+than 20 ms.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from feedline.job.let_go import without_waiting
+from feedline.job.loops.drop_iterator import without_waiting
 
 PASSES = (0.3, 0.7, 1.5, 3.0)
 WAITED = 0.02

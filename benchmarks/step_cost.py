@@ -43,8 +43,8 @@ def graph_of(dim, step, vocabulary=50_000):
     import numpy as np
     import tensorflow as tf
 
-    from feedline.words.config import Config
     from feedline.words.engine import tables
+    from feedline.words.engine.config import Config
     from feedline.words.engine.tensorflow import places
     from feedline.words.engine.tensorflow.draws import Sampler, shape_for
     from feedline.words.engine.tensorflow.program import TextProgram

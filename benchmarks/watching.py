@@ -45,8 +45,8 @@ class Switch:
     """The watch, which can be taken off and put back at any moment."""
 
     def __init__(self) -> None:
-        from feedline.job import hooks
-        from feedline.job.watch import Watch
+        from feedline.job.script import hooks
+        from feedline.job.script.watch import Watch
         from feedline.measure.clock import SystemClock
 
         before = dict(_methods())

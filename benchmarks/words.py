@@ -148,8 +148,8 @@ def run_fasttext(corpus, out, options):
 
 def run_feedline(corpus, out, options):
     from feedline import words
-    from feedline.words.config import Config
     from feedline.words.engine import engine
+    from feedline.words.engine.config import Config
 
     others = {"raw_words", "quality"}
     chosen = {name: value for name, value in options.items() if name not in others}

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from feedline.words.config import Config
 from feedline.words.engine import cpu, tables, weights
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates
 from feedline.words.engine.simd import fma, splat, total
 

@@ -1,7 +1,8 @@
-"""The pages of causes and fixes, made from their modules while mkdocs builds.
+"""The pages of causes and fixes, and tables of options, made while mkdocs builds.
 
 An mkdocs hook: nothing that it makes is written into the repository. A page is
-its module's docstring, the text that `feedline explain NAME` prints.
+its module's docstring, the text that `feedline explain NAME` prints. A comment
+`<!-- options of words.train -->` becomes the table of those options.
 """
 
 from __future__ import annotations
@@ -10,6 +11,40 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from feedline import causes, fixes
+from feedline.words.classify.options import Request
+from feedline.words.option import Option, options
+from feedline.words.training.options import Options
+
+TABLES = {"words.train": Options, "words.classify.train": Request}
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    for name, owner in TABLES.items():
+        markdown = markdown.replace(f"<!-- options of {name} -->", table(owner))
+    return markdown
+
+
+def table(owner: type) -> str:
+    """The options of a command, those of a group together."""
+    groups: dict[str, list[str]] = {}
+    for name, option in options(owner).items():
+        groups.setdefault(option.group, []).append(_row(name, option))
+    rows = ["| option | what it is | default |", "| --- | --- | --- |"]
+    for group, lines in groups.items():
+        rows += [f"| **{group}** | | |", *lines]
+    return "\n".join(rows)
+
+
+def _row(name: str, option: Option) -> str:
+    flag = (option.flags or (f"--{name.replace('_', '-')}",))[0]
+    value = " or ".join(option.choices) or option.value
+    shown = flag if option.kind is bool else f"{flag} {value}"
+    default = option.unless or option.default
+    if isinstance(default, bool) or default is None:
+        default = ""
+    elif isinstance(default, int):
+        default = f"{default:,}"
+    return f"| `{shown}` | {option.help} | {default} |"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -7,17 +7,17 @@ import json
 
 from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
+from feedline.fixes.identity.part import Part
 from feedline.fixes.saved import SavedPlan
-from feedline.job.identity.part import Part
 
 TELL = """\
 def tell_bound(dataset, **loop):
     import json
     from types import SimpleNamespace
     from feedline.prove.bound import bound
-    from feedline.job.identity.step import step_of
-    from feedline.job.pipeline import Where
-    from feedline.job.read import read
+    from feedline.fixes.identity.step import step_of
+    from feedline.job.tfdata.pipeline import Where
+    from feedline.job.tfdata.read import read
     facts = dict(where=None, model=None, strategy=None, callbacks=())
     facts.update(step_code=None, step_function=None)
     if "line" in loop:

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job.read import read
-from feedline.job.store import Store, files, marks
-from feedline.job.store.evidence import Evidence
-from feedline.job.store.files import MOST, Files
-from feedline.job.store.graphs import Unknown
-from feedline.job.store.guard import Guarded
-from feedline.job.store.recording import settle_all
-from feedline.tuning import tuned_dataset
-from tests.test_tune import looked_at
+from feedline.fixes.means.store import Store, files, marks
+from feedline.fixes.means.store.evidence import Evidence
+from feedline.fixes.means.store.files import MOST, Files
+from feedline.fixes.means.store.graphs import Unknown
+from feedline.fixes.means.store.guard import Guarded
+from feedline.fixes.means.store.recording import settle_all
+from feedline.job.tfdata.read import read
+from feedline.session.tuning import tuned_dataset
+from tests.session.test_tune import looked_at
 
 pytestmark = pytest.mark.tensorflow
 REFUSALS = (CannotFix, FeedlineError)

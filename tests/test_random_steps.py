@@ -25,9 +25,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedline.errors import CannotPutBack
-from feedline.inprocess import bench
-from feedline.job.loop import Run
+from feedline.job.loops.loop import Run
 from feedline.measure.clock import SystemClock
+from feedline.session.inprocess import bench
 
 pytestmark = [
     pytest.mark.tensorflow,

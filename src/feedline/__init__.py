@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from feedline.errors import FeedlineError as FeedlineError
     from feedline.monitor.callback import Monitor as Monitor
     from feedline.report.report import Report as Report
-    from feedline.session import tune as tune
-    from feedline.session import why as why
+    from feedline.session.parent import tune as tune
+    from feedline.session.parent import why as why
 
 __version__ = "0.1.0"
 
@@ -23,8 +23,8 @@ _HOME = {
     "FeedlineError": "feedline.errors",
     "Monitor": "feedline.monitor.callback",
     "Report": "feedline.report.report",
-    "tune": "feedline.session",
-    "why": "feedline.session",
+    "tune": "feedline.session.parent",
+    "why": "feedline.session.parent",
 }
 _PARTS = ("words",)
 

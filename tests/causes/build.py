@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from feedline.causes import Finding, diagnose
 from feedline.job.job import Job
-from feedline.job.pipeline import Function, Pipeline, Stage, TensorSpec, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec, Where
 from feedline.measure.measurement import (
     Estimate,
     Machine,
+    MatmulCost,
     Measurement,
     StageCost,
     StepTimes,
+    WhatIf,
 )
 
 ACCELERATED = Machine(
@@ -111,7 +113,9 @@ def case(
     job: Mapping[str, Any] | None = None,
     **measured: Any,
 ) -> Case:
-    """A job whose parts stand in a row; line 1 of train.py makes the first."""
+    """A job whose parts stand in a row; line 1 of train.py makes the first. What
+    was tried must be an experiment that `measure` makes."""
+    assert set(measured.get("what_if", ())) <= set(get_args(WhatIf))
     root: Stage | None = None
     costs: list[StageCost] = []
     index = 0
@@ -151,3 +155,27 @@ def case(
             **measured,
         ),
     )
+
+
+IMAGE32 = (TensorSpec("float32", (64, 64, 3)), TensorSpec("int64", ()))
+
+
+def augment(**how):
+    return part("map", 60.0, name="augment", random=True, **how)
+
+
+def decode(**how):
+    return part("map", 60.0, name="decode", threads=2, width=12_000.0, **how)
+
+
+INPUT = (SLICES, BATCH, AHEAD)
+
+
+TENSOR_CORES = replace(ACCELERATED, tensor_cores=True)
+
+
+def step_bound(**how):
+    return case(*INPUT, **{"observed": 10.1, "ceiling": 10.0, **how})
+
+
+ODD = MatmulCost("dense", (128, 100, 50_257), 4.0, padded=2.5, half=4.0)

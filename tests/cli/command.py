@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from feedline import session
 from feedline.cli import main
+from feedline.session import parent
 from tests.place import LIMIT
 
-# `session` runs scripts; where a test is about the command line alone, a module
+# `session.parent` runs scripts; where a test is about the command line alone, a module
 # of the same name takes its place. A program that starts so goes on to set
 # `session.why_script` and to call `main()`.
 WITH_FAKE_SESSION = (
     "import sys, types\n"
-    "session = types.ModuleType('feedline.session')\n"
-    "sys.modules['feedline.session'] = session\n"
-    "import feedline\n"
-    "feedline.session = session\n"
+    "session = types.ModuleType('feedline.session.parent')\n"
+    "sys.modules['feedline.session.parent'] = session\n"
+    "import feedline.session\n"
+    "feedline.session.parent = session\n"
     "from feedline.cli.main import main\n"
 )
 
@@ -86,9 +86,9 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 
 def with_session(*arguments: str, cwd: Path | None = None, **functions: Any) -> Done:
-    """The same, with these functions in the place of those of `session`, which run
-    scripts: for tests of the command line alone."""
+    """The same, with these functions in the place of those of `session.parent`, which
+    run scripts: for tests of the command line alone."""
     with pytest.MonkeyPatch.context() as patch:
         for name, function in functions.items():
-            patch.setattr(session, name, function)
+            patch.setattr(parent, name, function)
         return here(*arguments, cwd=cwd)

@@ -6,7 +6,7 @@ import json
 import sys
 
 from tests.cli.command import here, run
-from tests.measure.trace.build import planted
+from tests.measure.profile.build import planted
 
 
 def test_a_log_directory(tmp_path):

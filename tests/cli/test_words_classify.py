@@ -81,7 +81,7 @@ def test_wrong_input_is_one_clear_line(folder):
         (("train", "train.txt", "-o", "x", "--dim", "0"), "dim is 0"),
         (("train", "train.txt", "-o", "no/x"), "no directory"),
         (("predict", "nothing", "test.txt"), "cannot read nothing"),
-        (("test", "topics", "train.txt", "--format", "xml"), "'xml' is no format"),
+        (("test", "topics", "train.txt", "--format", "xml"), "'xml' is not a format"),
     ]:
         done = classify(*arguments, cwd=folder)
         assert done.returncode == 2

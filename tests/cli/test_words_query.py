@@ -10,7 +10,7 @@ import pytest
 
 from feedline.cli.words.analogy import parse
 from feedline.errors import FeedlineError
-from feedline.words.vectors import Vectors
+from feedline.words.vectors.vectors import Vectors
 from tests.cli.command import Done, here
 
 
@@ -62,7 +62,7 @@ def test_an_unknown_word_is_one_clear_sentence(saved):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
-        "feedline: the vocabulary of 5 words has no 'kingg'; near it: king\n"
+        "feedline: the vocabulary of 5 words has no 'kingg'; did you mean king?\n"
     )
 
 
@@ -86,7 +86,7 @@ def test_how_a_question_is_understood():
     assert parse(["a b c"]) == (["b", "c"], ["a"])
     assert parse(["well-known + x"]) == (["well-known", "x"], [])
     for wrong in (["king"], ["king -"], ["a + - b"], ["a b + c"], ["a b c d"], [""]):
-        with pytest.raises(FeedlineError, match="is no question"):
+        with pytest.raises(FeedlineError, match="is not a question"):
             parse(wrong)
 
 
@@ -139,7 +139,7 @@ def test_a_wrong_name_or_format_is_told_before_anything_is_read(saved, tmp_path)
     assert done.returncode == 2
     assert "does not say the format" in done.stderr
     done = words("export", "nowhere", "x", "--format", "pickle", cwd=saved)
-    assert "'pickle' is no format that feedline writes" in done.stderr
+    assert "cannot be written as 'pickle'" in done.stderr
     done = words("similar", "nowhere", "king", cwd=saved)
     assert done.stderr == "feedline: cannot read nowhere: No such file or directory\n"
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from feedline import fixes
 from feedline.fixes.fix import Case, Edit, Proposal
-from feedline.job.pipeline import Pipeline, Stage
-from tests.causes.build import Part, case
+from feedline.job.job import Layer
+from feedline.job.tfdata.pipeline import Pipeline, Stage
+from feedline.measure.measurement import TableCost
+from tests.causes.build import BATCH, SLICES, Part, about, case, part
 
 
 def looked_at(
@@ -69,3 +71,34 @@ class Epochs:
     def __init__(self, steps_per_epoch, num_batches):
         self.steps_per_execution = 1
         self.steps_per_epoch, self.num_batches = steps_per_epoch, num_batches
+
+
+MAP = part("map", 50.0, name="load")
+
+
+def files(op: str, **args: object) -> object:
+    return part(op, 40.0, filenames=["a", "b", "c"], **args)
+
+
+def names(*more, **facts):
+    shuffle = part("shuffle", buffer_size=10, random=True)
+    return looked_at(SLICES, shuffle, MAP, *more, BATCH, epochs=5, **facts)
+
+
+LAUNCHED = {
+    "what_if": {
+        "step:as-is": about(10.0),
+        "step:steps-per-execution": about(2.0),
+        "step:compiled": about(2.5),
+    }
+}
+
+
+TABLE = TableCost("table", 100_000, 64, 500, "SGD", 8.0, 0.5)
+
+
+def looked(**more):
+    return looked_at(SLICES, BATCH, **more)
+
+
+LAYER = Layer("embedding", "Embedding", ((100_000, 64),))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from feedline import fixes
 from feedline.fixes.fix import CannotFix, Case, Edit, Proposal
 from feedline.fixes.plan import Outcome, Plan, Trial, advanced, expected_ms, search
-from feedline.job.loop import drive
+from feedline.job.loops.loop import drive
 from feedline.measure.measurement import Estimate
 from tests.causes.build import BATCH, HOST, SLICES, about, part
 from tests.fixes.build import looked_at, of_function

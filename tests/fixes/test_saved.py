@@ -16,9 +16,9 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
+from feedline.fixes.identity.part import Part
 from feedline.fixes.saved import PlanError, SavedPlan, load, save
-from feedline.job.identity.part import Part
-from feedline.job.pipeline import TensorSpec
+from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.prove.bound import mark as fingerprint
 from feedline.report.json import to_json
 from feedline.report.plans import load as load_whole
@@ -427,7 +427,7 @@ def test_it_is_the_same_in_every_process():
 def test_a_pipeline_that_was_read_keeps_its_mark_and_shows_its_changes():
     import tensorflow as tf
 
-    from feedline.job.read import read
+    from feedline.job.tfdata.read import read
 
     def made(buffer=5, factor=2.0, shape=(3,), batch=4):
         data = tf.data.Dataset.from_tensor_slices(tf.zeros([9, *shape]))

@@ -155,8 +155,8 @@ def test_no_launch_of_several_steps_where_nobody_knows_how_many_there_are():
 
 
 def stale_edits_do_no_harm(made_for, applied_to, skip=()):
-    from feedline.job.read import read
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.read import read
+    from feedline.job.tfdata.rebuild import rebuild
     from tests.job.elements import epochs
 
     old = read(made_for.cook()[0]).numbered()

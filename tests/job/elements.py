@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 
 def elements(dataset, most=40):

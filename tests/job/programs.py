@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from feedline.job.steps import definition
+from feedline.job.source import definitions
 
 PATH = "/somewhere/train.py"
 
@@ -463,7 +463,7 @@ def _frames(error: BaseException) -> list[tuple[str, int]]:
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename != PATH:
             continue
-        if frame.f_code in definition.made:
+        if frame.f_code in definitions.made:
             found.pop()
         found.append((frame.f_code.co_name, line))
     return found
@@ -494,6 +494,6 @@ def untouched(code: types.CodeType) -> dict:
     """All code in it that no step was led out of, by name and line."""
     return {
         (each.co_name, each.co_firstlineno): each
-        for each in definition.all_codes(code)
-        if each not in definition.rewritten
+        for each in definitions.all_codes(code)
+        if each not in definitions.rewritten
     }

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from feedline.job import capture
-from feedline.job.facts import job_of
+from feedline.fixes.means.own_step.maker import OwnSteps
 from feedline.job.job import Job
-from feedline.job.watch import ScriptStopped, Watch
+from feedline.job.loops.facts import job_of
+from feedline.job.script import run as script
+from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.measure.clock import FakeClock, SystemClock
 
 MODEL = """\
@@ -140,12 +141,12 @@ def run(
         caught.watch.stopped = True
         raise ScriptStopped
 
-    options = {"patient": False, **options}
+    options = {"patient": False, "steps": OwnSteps(), **options}
     caught = Caught(text, watching(clock or SystemClock(), note, **options))
     before = sys.argv[:], sys.orig_argv[:], sys.path[:], sys.modules["__main__"]
     folder_before, hook = os.getcwd(), threading.excepthook
     try:
-        caught.code = capture.run([str(path), *args], module=False, watch=caught.watch)
+        caught.code = script.run([str(path), *args], module=False, watch=caught.watch)
         caught.globals = dict(sys.modules["__main__"].__dict__)
     finally:
         UNSEEN.extend(n for n in caught.watch.notes if "cannot watch here" in n)

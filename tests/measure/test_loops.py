@@ -11,16 +11,11 @@ import itertools
 import pytest
 import tensorflow as tf
 
-from feedline.job.feeds import Live, Ring, batch_size, resize
-from feedline.job.loop import (
-    CannotRun,
-    InputFailed,
-    LoopEnded,
-    Ran,
-    Run,
-    drive,
-)
-from feedline.job.loops import CallLoop, FunctionLoop, PythonLoop
+from feedline.job.loops.call import CallLoop
+from feedline.job.loops.feeds import Live, Ring, batch_size, resize
+from feedline.job.loops.function import FunctionLoop
+from feedline.job.loops.loop import CannotRun, InputFailed, LoopEnded, Ran, Run, drive
+from feedline.job.loops.python import PythonLoop
 from feedline.measure.clock import FakeClock
 
 pytestmark = pytest.mark.tensorflow

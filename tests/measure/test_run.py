@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from feedline.job import source
-from feedline.job.watch import Watch
+from feedline.job.script.watch import Watch
+from feedline.job.source import lines
 from feedline.measure.clock import FakeClock, SystemClock
 from feedline.measure.run import RunSampler
 
@@ -114,12 +114,12 @@ def test_what_counts_as_the_users(tmp_path, monkeypatch):
     import json
     import sysconfig
 
-    assert source.is_library(json.__file__)
-    assert source.is_library(source.__file__)
-    assert source.is_library("<frozen importlib._bootstrap>")
-    assert not source.is_library(str(tmp_path / "train.py"))
+    assert lines.is_library(json.__file__)
+    assert lines.is_library(lines.__file__)
+    assert lines.is_library("<frozen importlib._bootstrap>")
+    assert not lines.is_library(str(tmp_path / "train.py"))
     installed = f"{sysconfig.get_paths()['purelib']}/project/train.py"
-    assert source.is_library(installed)
-    monkeypatch.setattr(source, "_own", set())
-    source.own(f"{sysconfig.get_paths()['purelib']}/project")
-    assert not source.is_library(installed)
+    assert lines.is_library(installed)
+    monkeypatch.setattr(lines, "_own", set())
+    lines.own(f"{sysconfig.get_paths()['purelib']}/project")
+    assert not lines.is_library(installed)

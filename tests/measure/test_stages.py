@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.clock import FakeClock, SystemClock
 from feedline.measure.stages import Node, costs, watch_stages
 
@@ -99,7 +99,7 @@ def test_the_files_of_an_interleave_count_with_it() -> None:
 
 
 def a_real_pipeline() -> Pipeline:
-    from feedline.job.read import read
+    from feedline.job.tfdata.read import read
 
     def costly(value):
         for _ in range(30):

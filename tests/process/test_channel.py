@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from feedline.messages import Order, Outcome
 from feedline.process.channel import Channel
 
 
@@ -94,24 +93,3 @@ def test_what_the_script_does_to_descriptors_and_limits_costs_the_message_only()
     os.close(writes)
     assert os.read(reads, 10) == b""
     os.close(reads)
-
-
-texts = st.text(st.characters(exclude_categories=[]), max_size=30)
-
-
-@given(target=st.lists(texts, min_size=1), seconds=st.floats(0.1, 1e6))
-def test_an_order_comes_through_as_it_is(target, seconds):
-    order = Order("run", tuple(target), False, seconds, plan={"edits": [{"a": [1]}]})
-    assert Order.from_bytes(order.to_bytes()) == order
-
-
-@given(seen=st.lists(texts), loops=st.integers(0, 9), why=texts)
-def test_an_outcome_comes_through_as_it_is(seen, loops, why):
-    outcome = Outcome(seen=tuple(seen), loops=loops, why_not=why, report={"a": None})
-    assert Outcome.from_bytes(outcome.to_bytes()) == outcome
-
-
-@pytest.mark.parametrize("data", [b"", b"[]", b'{"other": 1}', b"{", b"\xff"])
-def test_anything_else_is_no_message(data):
-    with pytest.raises((ValueError, TypeError)):
-        Outcome.from_bytes(data)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from feedline.job.loop import LoopEnded, Ran, drive
+from feedline.job.loops.loop import LoopEnded, Ran, drive
 from feedline.measure.clock import FakeClock
 from feedline.measure.measurement import Estimate
 from feedline.prove.faster import compare

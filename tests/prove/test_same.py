@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from feedline.job.pipeline import Pipeline
-from feedline.job.read import read
+from feedline.job.tfdata.pipeline import Pipeline
+from feedline.job.tfdata.read import read
 from feedline.prove.same import comparable, compare, differ, digest, pinned
 
 pytestmark = pytest.mark.tensorflow

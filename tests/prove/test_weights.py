@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from feedline.job.snapshot import variables_of
+from feedline.job.loops.snapshot import variables_of
 from feedline.prove.weights import compare
 
 pytestmark = [

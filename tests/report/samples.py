@@ -75,6 +75,7 @@ def _shares(draw: st.DrawFn) -> dict[str, float]:
 # Fields whose type says less than the schema does.
 _NAMED: dict[str, st.SearchStrategy[Any]] = {
     "schema": st.just(1),
+    "basis": st.none(),
     "shares": _shares(),
     "bound": st.sampled_from(SHARES),
     "verdict": st.text(min_size=1),

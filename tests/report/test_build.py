@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from feedline.causes.finding import Finding
 from feedline.job.job import Job
-from feedline.job.pipeline import Function, Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, Where
 from feedline.measure.measurement import (
     Estimate,
     Line,
@@ -24,7 +24,7 @@ from feedline.measure.measurement import (
 from feedline.report.build import make
 from feedline.report.json import from_json, to_json
 from feedline.report.report import SHARES
-from feedline.report.tidy import tidy, tidy_shares
+from feedline.report.rounding import tidy, tidy_shares
 
 LOAD = Where("/home/u/train.py", 41, "  images = files.map(load)")
 BATCH = Where("/home/u/train.py", 42, "images.batch(32)")

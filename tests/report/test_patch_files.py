@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import Edit
-from feedline.job.pipeline import Function, Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, Where
 from feedline.report import patch
 from feedline.report.patch import Place
 from feedline.report.patches.unified import unified

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedline.fixes.fix import Edit
-from feedline.job.pipeline import Function, Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, Where
 from feedline.report import patch
 from tests.report.repository import repository
 

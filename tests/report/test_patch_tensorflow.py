@@ -49,7 +49,7 @@ def run(monkeypatch, repository):
     """Runs the repository's script; datasets know the line that made them."""
     from tensorflow.python.data.ops import dataset_ops
 
-    from feedline.job import hooks
+    from feedline.job.script import hooks
 
     made = dataset_ops.DatasetV2.__init__
 
@@ -90,7 +90,7 @@ def elements(dataset):
 
 def test_the_patched_pipeline_is_the_planned_one(repository, run):
     from feedline import fixes
-    from feedline.job.read import read
+    from feedline.job.tfdata.read import read
 
     repository.write(PIPELINE)
     dataset = run()["data"]
@@ -148,7 +148,7 @@ data = data.batch(4)
     ids=lambda each: getattr(each, "fix", ""),
 )
 def test_a_stage_that_moves_keeps_the_elements(repository, run, edit, stages):
-    from feedline.job.read import read
+    from feedline.job.tfdata.read import read
 
     repository.write(TEXT)
     dataset = run()["data"]
@@ -183,7 +183,7 @@ model.fit(data.batch(8), epochs=2, verbose=0)
 
 
 def test_the_patched_model_comes_to_the_same_weights(repository, run):
-    from feedline.job.pipeline import Pipeline, Stage, Where
+    from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 
     repository.write(MODEL)
     before = run()["model"].get_weights()

@@ -8,7 +8,7 @@ import pytest
 
 from feedline.fixes.fix import Edit, Proposal
 from feedline.fixes.plan import Outcome, Plan, Trial
-from feedline.job.pipeline import Function, Pipeline, Stage
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 from feedline.measure.measurement import Estimate, Machine, Measurement, StageCost
 from feedline.measure.measurement import StepTimes as Times
 from feedline.prove.proof import Cured, Faster, Same

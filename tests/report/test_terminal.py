@@ -27,7 +27,7 @@ def test_the_verdict_comes_first_and_everything_is_there():
         "preparing 10 s",
         "7.9 s train.py:12 text = clean(raw)",
         "map(load)",
-        "588 KiB",
+        "602 kB",
         "1. serial-map  61.0 ms, 72 % of the step",
         "train.py:41 images = files.map(load)",
         "fix: parallel-map",

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 
+from feedline.causes.asking import steady
 from feedline.causes.finding import Finding
-from feedline.causes.look import steady
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

@@ -40,8 +40,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

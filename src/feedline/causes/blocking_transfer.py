@@ -2,14 +2,14 @@
 
 ## What it is
 
-A batch that goes from the host's memory to the device at the start of each step,
-in the way of the computing instead of beside it.
+A batch is copied from host memory to the device at the start of each step. The copy
+delays the computing instead of overlapping with it.
 
 ## Why it is slow
 
 The device computes nothing until the copy is done, though it could copy one batch
-and compute on another at the same time. From ordinary (pageable) memory the driver
-also copies everything twice, at a quarter of what the bus carries.
+while it computes on another. From ordinary (pageable) memory the driver copies
+everything twice and reaches about a quarter of the bus's speed.
 
 ## Example
 
@@ -35,8 +35,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import captured_ms, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import captured_ms, ms, size
+from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -57,6 +58,6 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     memory = " from pageable memory" if copies.pinned is False else ""
     evidence = (
         f"{size(copies.bytes)} go to the device in each step{memory}, in "
-        f"{ms(copies.ms)}{speed}. For {ms(cost)} of a step the device waits for it."
+        f"{ms(copies.ms)}{speed}. The device waits {ms(cost)} per step for it."
     )
     yield Finding("blocking-transfer", cost, evidence, job.where, FIXES)

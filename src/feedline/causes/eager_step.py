@@ -35,18 +35,17 @@ def train_step(x, y):
 ## Fix
 
 - `compile-step` (exact where the weights come out the same, bit for bit, else
-  numeric): the same operations as one graph. In a loop of your own
-  `feedline run` does this to the part that takes the gradients, where its
-  source shows that nothing in it would mean something else: Python such as
-  `print` would run only while tracing.
+  numeric): the same operations as one graph. In a loop of your own `feedline run`
+  compiles the part that takes the gradients, if its source shows that a graph means
+  the same: Python such as `print` would run only during tracing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, launching, ms, tried
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, launching, ms, tried
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -66,8 +65,8 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     else:
         cost = launching(measured)
         evidence = (
-            f"Of the {ms(measured.step.ceiling.value)} of a step {ms(cost)} do not "
-            "depend on the batch: Python starting one operation after the other."
+            f"{ms(cost)} of each {ms(measured.step.ceiling.value)} step does not "
+            "depend on the batch: Python starts the operations one by one."
         )
     where = job.step_where or job.where
     yield Finding("eager-step", cost, evidence, where, FIXES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from feedline.job.pipeline import Where
+from feedline.job.tfdata.pipeline import Where
 
 
 @dataclass(frozen=True)

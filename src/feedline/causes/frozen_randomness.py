@@ -1,16 +1,16 @@
-"""A cache keeps the random draws of the first epoch for ever
+"""A cache repeats the random draws of the first epoch in every later one
 
 ## What it is
 
 A random stage (augmentation, a shuffle) stands before a `cache`. The cache keeps
 what was drawn in the first epoch, and every later epoch gets the same again. This
-costs no time; the training is not the one that was meant.
+costs no time, but the training is not the intended one.
 
 ## Why it is slow
 
 It is not slow, it is wrong: the model sees one version of every image and not a
-new one in each epoch, and learns it by heart. After a shuffle it is the order of
-the elements that never changes.
+new one in each epoch, and memorises it. After a shuffle, the order of the elements
+never changes.
 
 ## Example
 
@@ -27,39 +27,37 @@ dataset = dataset.cache().shuffle(1000).map(random_crop).batch(32)
 ## Fix
 
 - `move-cache` (advice): the cache goes before the first random stage. The
-  training changes, to what the code was written for, and the random stage runs
-  again in every epoch.
+  training changes to what the code was meant to do, and the random stage runs in
+  every epoch again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import passes, upstream
 from feedline.causes.finding import Finding
-from feedline.causes.look import passes, upstream
-from feedline.job.constant import varies
 from feedline.job.job import Job
+from feedline.job.tfdata.constant import varies
+from feedline.job.tfdata.ops import Fact
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("move-cache",)
 FACT = True
 
-_ORDER_ONLY = (
-    *("shuffle", "shuffle_and_repeat", "global_shuffle"),
-    *("list_files", "make_csv_dataset", "sample_from_datasets"),
-)
-
 
 def detect(job: Job, _: Measurement) -> Iterator[Finding]:
     if job.pipeline is None or passes(job) <= 1:
         return
-    for cache in job.pipeline.find("cache", "snapshot"):
+    for cache in job.pipeline.stages():
+        if not cache.has(Fact.KEEPS_ELEMENTS):
+            continue
         drawn = [stage for stage in upstream(cache) if varies(stage)]
-        values = [stage for stage in drawn if stage.op not in _ORDER_ONLY]
+        values = [stage for stage in drawn if not stage.has(Fact.DRAWS_ORDER)]
         if values:
             what = "repeats the same random draws"
         elif drawn and not any(
-            later.op in _ORDER_ONLY and varies(later)
+            later.has(Fact.DRAWS_ORDER) and varies(later)
             for later in job.pipeline.after(cache)
         ):
             what = "repeats the same order"
@@ -67,7 +65,8 @@ def detect(job: Job, _: Measurement) -> Iterator[Finding]:
             continue
         evidence = (
             f"{(values or drawn)[0].label()} stands before {cache.label()}: every "
-            f"epoch after the first {what}. This costs no time, but less is learnt."
+            f"epoch after the first {what}. It costs no time, but the model "
+            "learns less."
         )
         where = cache.where or job.where
         yield Finding("frozen-randomness", 0.0, evidence, where, FIXES)

@@ -31,7 +31,7 @@ loss = tf.nn.sampled_softmax_loss(
 
 ## Fix
 
-- `sampled-loss` (numeric): an estimate of the same gradient, with noise of its
+- `sampled-loss` (advice): an estimate of the same gradient, with noise of its
   own. The value of the loss is not comparable with the full one, so evaluate
   with the full softmax.
 """
@@ -40,8 +40,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

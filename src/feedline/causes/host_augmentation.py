@@ -41,10 +41,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import ms, seen, without
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, seen, without
 from feedline.job.job import Job
-from feedline.job.pipeline import Stage
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving
 
@@ -56,7 +57,12 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         return  # the device is the host: nothing to move to
     for each in seen(job, measured):
         stage, cost = each
-        if stage.op != "map" or not stage.random or stage.python or not _images(stage):
+        if (
+            stage.op != ops.MAP
+            or not stage.random
+            or stage.python
+            or not _images(stage)
+        ):
             continue
         saved = min(cost.ms_per_batch, saving(measured, without(measured, [cost])))
         evidence = (

@@ -8,8 +8,8 @@ inputs are copied from the device, their results back to it.
 
 ## Why it is slow
 
-The device waits for both copies and for the CPU between them. A small operation in
-the middle of a step so costs more than large ones around it.
+The device waits for both copies and for the CPU between them. One small operation in
+the middle of a step can cost more than the large ones around it.
 
 ## Example
 
@@ -40,8 +40,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import captured_ms, in_step, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import captured_ms, in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -57,9 +57,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     back = capture.copy("copy-out")
     copies = ""
     if back is not None and back.count >= 1:
-        copies = f" There are {back.count:.0f} copies from the device in a step."
+        copies = f" Each step copies from the device {back.count:.0f} times."
     evidence = (
-        f"For {ms(cost)} of a step the CPU runs operations of it while no device "
-        f"computes: {names}.{copies}"
+        f"The CPU runs operations of the step for {ms(cost)} while no device computes: "
+        f"{names}.{copies}"
     )
     yield Finding("host-device-pingpong", cost, evidence, job.step_where, FIXES)

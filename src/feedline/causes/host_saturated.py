@@ -30,6 +30,10 @@ dataset = dataset.apply(
 
 ## Fix
 
+- `scaled-decode` (numeric): a JPEG that is made smaller anyway is decoded small.
+- `cropped-decode` (numeric): only the part of a JPEG that is kept is decoded.
+- `crop-first` (exact): colours are changed after the crop, on fewer pixels.
+- `filter-first` (exact): what is thrown away is thrown away before the work.
 - `workers` (advice): `tf.data` service on further machines, with the number of
   cores that the evidence gives. The order of elements changes.
 """
@@ -40,13 +44,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from feedline.causes.asking import PREFETCH, ms, one_interpreter, seen, waiting
 from feedline.causes.finding import Finding
-from feedline.causes.look import PREFETCH, ms, one_interpreter, seen, waiting
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import predict_step, saving
 
-FIXES: tuple[str, ...] = ("workers",)
+FIXES: tuple[str, ...] = (
+    "scaled-decode",
+    "cropped-decode",
+    "crop-first",
+    "filter-first",
+    "workers",
+)
 LAST_RESORT = True
 
 
@@ -76,7 +88,23 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         f"about {math.ceil((work + cpu) / max(ceiling, 1e-3)):,} cores."
     )
     where = job.pipeline.root.where or job.where
-    yield Finding("host-saturated", remains, evidence, where, FIXES)
+    named = tuple(_named(job.pipeline))
+    yield Finding("host-saturated", remains, evidence, where, named)
+
+
+def _named(pipeline: Pipeline) -> Iterator[str]:
+    """What would make less work of this pipeline's functions; more machines always."""
+    scaled, cropped, late_colours, early_filter, more = FIXES
+    used = {op for s in pipeline.stages() for f in s.functions for op in f.ops}
+    if "DecodeJpeg" in used and any(op.startswith("Resize") for op in used):
+        yield scaled
+    if "DecodeJpeg" in used and used & {"Slice", "StridedSlice"}:
+        yield cropped
+    if "Slice" in used and used & {"AdjustHue", "AdjustSaturation"}:
+        yield late_colours
+    if any(each.inputs[0].op == ops.MAP for each in pipeline.find(ops.FILTER)):
+        yield early_filter
+    yield more
 
 
 def _spread(measured: Measurement, cores: int) -> tuple[StageCost, ...]:

@@ -8,9 +8,8 @@ the progress bar and the callbacks have their turn.
 
 ## Why it is slow
 
-That price is paid for every step, whatever it computes, and the cores or the
-device that compute have nothing to do meanwhile. Several steps in one call pay
-it once.
+Every step pays that price, whatever it computes, and the cores or the device are
+idle in that time. Several steps in one call pay it once.
 
 ## Example
 
@@ -30,9 +29,9 @@ model.fit(dataset, epochs=10)
 
 - `steps-per-execution` (exact): the same steps in the same order, up to 64 in a
   call; callbacks see the last of each. Give `compile` a number that divides your
-  `steps_per_epoch` and `validation_steps`: Keras goes past them otherwise. So too in a
-  loop of your own that holds nothing but the step; in others, loop over the batches
-  inside the `tf.function` by hand.
+  `steps_per_epoch` and `validation_steps`, or Keras goes past them. It also works in a
+  loop of your own that contains only the step; in others, move the loop over the
+  batches into the `tf.function` yourself.
 - `jit-compile` (numeric): XLA fuses small operations into few; sums are rounded
   in another order.
 """
@@ -41,8 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.finding import Finding
-from feedline.causes.look import (
+from feedline.causes.asking import (
     batch_callbacks,
     captured_ms,
     in_step,
@@ -50,6 +48,7 @@ from feedline.causes.look import (
     ms,
     tried,
 )
+from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -67,15 +66,15 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         around = 0.0 if batch_callbacks(job) else step.host_work
         cost = in_step(measured, several.gain + around * 15 / 16)
         evidence = (
-            f"A step takes {ms(several.before.value + around)} when it is called alone "
-            f"and {ms(several.after.value + around / 16)} when 16 go in one call."
+            f"A step takes {ms(several.before.value + around)} when called alone and "
+            f"{ms(several.after.value + around / 16)} when 16 run in one call."
         )
         yield Finding("launch-overhead", cost, evidence, job.where, FIXES)
     elif job.kind != "function" and job.steps_per_execution == 1 and job.replicas == 1:
         cost = launching(measured)
         evidence = (
-            f"Of the {ms(step.ceiling.value)} of a step {ms(cost)} do not depend on "
-            "the batch: starting it takes longer than computing it."
+            f"{ms(cost)} of each {ms(step.ceiling.value)} step does not depend on the "
+            "batch: starting a step takes longer than computing it."
         )
         yield Finding("launch-overhead", cost, evidence, job.where, FIXES)
 
@@ -93,7 +92,7 @@ def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
         )
     else:
         evidence = (
-            f"For {ms(cost)} of a step TensorFlow calls and schedules operations "
-            "while none of them runs."
+            f"TensorFlow calls and schedules operations for {ms(cost)} of a step while "
+            "none of them runs."
         )
     yield Finding("launch-overhead", cost, evidence, job.where, FIXES)

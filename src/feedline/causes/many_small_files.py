@@ -45,8 +45,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from feedline.causes.asking import ms, opener, replaced
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, opener, replaced, size
+from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving

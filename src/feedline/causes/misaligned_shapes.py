@@ -25,16 +25,16 @@ output = tf.keras.layers.Dense(50_264)  # the next multiple of 8; 7 are unused
 
 ## Fix
 
-- `pad-shapes` (numeric): the added rows and columns are zero and masked; sums are
-  rounded in another order.
+- `pad-shapes` (advice): what is added must not count; sums are rounded in another
+  order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -72,8 +72,8 @@ def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
     slow = capture.kernels.misaligned
     evidence = (
         f"Matrix kernels in half precision that cannot use the tensor cores fully, by "
-        f"their names, take {ms(slow)} of a step. Half of that time is counted, an "
-        "estimate: it was not tried."
+        f"their names, take {ms(slow)} of a step. The cost is an estimate, half of "
+        "that time: it was not tried."
     )
     cost = in_step(measured, slow / 2)
     yield Finding("misaligned-shapes", cost, evidence, job.where, FIXES)

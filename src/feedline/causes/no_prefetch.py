@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import PREFETCH, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import PREFETCH, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving

@@ -1,4 +1,4 @@
-"""A map is called for every element though its work per element is tiny
+"""A map is called for every element, but does little work per call
 
 ## What it is
 
@@ -39,9 +39,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from feedline.causes.asking import ms, replaced, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, replaced, seen
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving
 
@@ -55,8 +56,8 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     maps = [
         each
         for each in seen(job, measured)
-        if each.stage.op == "map"
-        and any("batch" in later.op for later in job.pipeline.after(each.stage))
+        if each.stage.op == ops.MAP
+        and any(ops.BATCH in later.op for later in job.pipeline.after(each.stage))
     ]
     worst = max(maps, key=lambda each: each.cost.ms_per_batch, default=None)
     if worst is None or once.high > 0.5 * worst.cost.ms_per_batch:

@@ -35,11 +35,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
-from feedline.measure.trace.kernels import precision
+from feedline.measure.profile.kernels import precision
 
 FIXES: tuple[str, ...] = ("mixed-precision",)
 
@@ -80,7 +80,7 @@ def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
     example = f" ({names[0][:60]})" if names else ""
     evidence = (
         f"Matrix kernels in float32{example} take {ms(single)} of a step on a device "
-        "with tensor cores, which have nothing to do. Half of that time is counted, "
-        "an estimate: it was not tried."
+        "whose tensor cores stay idle. The cost is an estimate, half of that time: it "
+        "was not tried."
     )
     yield Finding("precision", cost, evidence, job.where, FIXES)

@@ -42,15 +42,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import all_of, gain_of_threads, ms, one_interpreter, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import (
-    all_of,
-    gain_of_threads,
-    is_python,
-    ms,
-    one_interpreter,
-    seen,
-)
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -62,7 +55,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     measured = one_interpreter(job, measured)
     for each in seen(job, measured):
         stage, cost = each
-        if not is_python(stage):
+        if not stage.python:
             continue
         saved = gain_of_threads(measured, cost, cores)
         evidence = (

@@ -33,6 +33,10 @@ dataset = dataset.shuffle(1000).map(augment).batch(32)
   free, else in a file on a local disk. Files are looked at again in every epoch. The
   first epoch is as slow as before. Reordered where the pipeline is not deterministic:
   one order is kept for all epochs.
+- `cache-before-shuffle` (exact): where names are shuffled first and decoded after that,
+  the decoding goes before the shuffle, with a cache between the two.
+- `cache-undrawn` (exact): where a random map first does work that is always the same,
+  that part is kept and only the draws are made again.
 """
 
 from __future__ import annotations
@@ -41,31 +45,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from feedline.causes.finding import Finding
-from feedline.causes.look import (
+from feedline.causes.asking import (
     Seen,
     ms,
     passes,
     seen,
-    size,
     steps_per_pass,
     upstream,
     without,
 )
-from feedline.job.constant import why_not_same
+from feedline.causes.finding import Finding
+from feedline.files.sizes import size
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.constant import why_not_same
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement, StageCost
 from feedline.measure.predict import saving
 
-FIXES: tuple[str, ...] = ("cache",)
-
-# Handing on what lies in memory anyway; a cache would only copy it.
-_PLUMBING = (
-    *("from_tensor_slices", "from_tensors", "from_list", "range", "counter"),
-    *("batch", "padded_batch", "ragged_batch", "unbatch", "rebatch", "window"),
-    *("prefetch", "take", "skip", "shard", "cache", "enumerate", "zip", "concatenate"),
-    *("with_options", "assert_cardinality", "restructured", "list_files"),
-)
+FIXES: tuple[str, ...] = ("cache", "cache-before-shuffle", "cache-undrawn")
 
 
 class Place(NamedTuple):
@@ -112,17 +111,33 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
             f"{size(best.kept)}, which {place}."
         )
         where = point.where(job)
-        yield Finding("recomputed-every-epoch", best.saved, evidence, where, FIXES)
+        named = tuple(_named(job))
+        yield Finding("recomputed-every-epoch", best.saved, evidence, where, named)
+
+
+def _named(job: Job) -> Iterator[str]:
+    """The caches that this pipeline has a place for."""
+    plain, before_shuffle, undrawn = FIXES
+    yield plain
+    stages = list(job.pipeline.stages()) if job.pipeline else []
+    if any(stage.op == ops.MAP and _is_shuffle(stage.inputs) for stage in stages):
+        yield before_shuffle
+    if any(s.op == ops.MAP and s.random and not s.python for s in stages):
+        yield undrawn
+
+
+def _is_shuffle(inputs: tuple[Stage, ...]) -> bool:
+    return any(stage.op == ops.SHUFFLE for stage in inputs)
 
 
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
     """All that a cache after this point would save; nothing where it may not be."""
-    if why_not_same(point.stage) or point.stage.op == "prefetch":
+    if why_not_same(point.stage) or point.stage.op == ops.PREFETCH:
         return []
     known = {id(each) for each in upstream(point.stage)}
     front = [each for each in seen(job, measured) if id(each.stage) in known]
     total = sum(each.cost.ms_per_batch for each in front)
-    work = sum(e.cost.ms_per_batch for e in front if e.stage.op not in _PLUMBING)
+    work = sum(e.cost.ms_per_batch for e in front if not e.stage.has(Fact.PLUMBING))
     return front if work > total / 2 else []
 
 

@@ -2,7 +2,7 @@
 
 ## What it is
 
-A `tf.function` that is built anew during training, because it is called with a
+A `tf.function` that is built again during training, because it is called with a
 shape, a Python number or an object that it has not seen before.
 
 ## Why it is slow
@@ -34,18 +34,18 @@ for step, batch in enumerate(dataset):
 
 ## Fix
 
-- `fixed-signature` (advice; exact where only an `input_signature` is added):
-  numbers are passed as tensors, lengths may vary in the signature.
-- `pad-shapes` (advice): batches padded to a few lengths; the padding must be
-  masked wherever it would count.
+- `fixed-signature` (advice): numbers are passed as tensors, lengths may vary in the
+  signature.
+- `pad-shapes` (advice): batches padded to a few lengths; the padding must be masked
+  wherever it would count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import ms
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

@@ -34,33 +34,44 @@ dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 - `parallel-map` (exact): the same elements in the same order. Where the function
   draws from a seeded generator that all calls share, the threads would take the
   draws in another order; such a map is left alone.
+- `parallel-batch` (exact): where copying elements into batches takes long as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import all_of, gain_of_threads, ms, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import all_of, gain_of_threads, ms, seen, tried
 from feedline.job.job import Job
-from feedline.measure.measurement import Measurement
+from feedline.job.tfdata import ops
+from feedline.measure.measurement import Measurement, StageCost
 
-FIXES: tuple[str, ...] = ("parallel-map",)
+FIXES: tuple[str, ...] = ("parallel-map", "parallel-batch")
+_WORTH_NAMING = 0.1  # of the map: what batching must take
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     cores = measured.machine.cores
-    parallel = tried(measured, "input:parallel")
     for each in seen(job, measured):
         stage, cost = each
-        if stage.op != "map" or stage.python or cost.parallelism > 1 or cores < 2:
+        if stage.op != ops.MAP or stage.python or cost.parallelism > 1 or cores < 2:
             continue
         saved = gain_of_threads(measured, cost, cores)
-        if parallel is not None:
-            saved = min(saved, parallel.gain)
         evidence = (
             f"{stage.label()} takes {ms(cost.ms_per_batch)} of CPU per step on 1 of "
             f"{cores} cores; spread over {all_of(cores)} the step would take "
             f"{ms(saved)} less."
         )
-        yield Finding("serial-map", saved, evidence, each.where(job), FIXES)
+        named = FIXES if _serial_batch(job, measured, cost) else FIXES[:1]
+        yield Finding("serial-map", saved, evidence, each.where(job), named)
+
+
+def _serial_batch(job: Job, measured: Measurement, cost: StageCost) -> bool:
+    """Are batches put together on one core too, and does it show?"""
+    return any(
+        each.stage.op == ops.BATCH
+        and each.cost.parallelism == 1
+        and each.cost.ms_per_batch > _WORTH_NAMING * cost.ms_per_batch
+        for each in seen(job, measured)
+    )

@@ -42,10 +42,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import gain_of_threads, ms, reads_records, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import gain_of_threads, ms, reads_records, seen
 from feedline.job.job import Job
-from feedline.job.pipeline import Stage
+from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("interleave", "pack")

@@ -28,19 +28,19 @@ dataset = paths.shuffle(len(paths)).map(load_and_decode).batch(32)
 
 - `shuffle-ids` (exact): the same shuffle before the maps that feed it. It draws the
   same positions, so the order stays, bit for bit, and its buffer fills with paths or
-  ids, which is quick.
-- `smaller-buffer` (advice): fills sooner, shuffles less well. And by hand, once ids
-  are shuffled, a larger buffer: it can hold them all and shuffles better. Both change
-  the order.
+  ids, which is fast.
+- `smaller-buffer` (advice): fills sooner, shuffles less well. Once ids are shuffled,
+  a larger buffer can hold them all and shuffles better. Both change the order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import ms, seen, steps_per_pass, upstream
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, seen, steps_per_pass, upstream
 from feedline.job.job import Job
+from feedline.job.tfdata import ops
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("shuffle-ids", "smaller-buffer")
@@ -53,7 +53,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     for each in stages:
         stage, cost = each
         buffer = stage.args.get("buffer_size")
-        if stage.op != "shuffle" or not isinstance(buffer, int):
+        if stage.op != ops.SHUFFLE or not isinstance(buffer, int):
             continue
         batches = buffer / max(cost.elements_per_batch, 1.0)
         if batches <= 1 or start <= 0:
@@ -64,8 +64,8 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         work = sum(o.cost.ms_per_batch for o in stages if id(o.stage) in before)
         saved = min(start, work * min(batches / steps, 1.0)) if steps else start
         evidence = (
-            f"{stage.label()} is filled before the first step of each epoch, "
-            f"{min(batches, steps or batches):,.0f} batches at {ms(work)}; shared out, "
-            f"that is {ms(saved)} per step."
+            f"{stage.label()} fills up before the first step of each epoch: "
+            f"{min(batches, steps or batches):,.0f} batches at {ms(work)} each. Spread "
+            f"over the epoch, that is {ms(saved)} per step."
         )
         yield Finding("shuffle-refill", saved, evidence, each.where(job), FIXES)

@@ -4,11 +4,11 @@
 
 The script prepares for a large part of its run: eager preprocessing in a Python
 loop, an `adapt()` that goes through all the data, pairs generated in Python, data
-converted anew in every run.
+converted again in every run.
 
 ## Why it is slow
 
-However fast a step is, nothing trains before the first one. Python handles one
+However fast a step is, training starts only after this. Python handles one
 item at a time on one core, and the next run does it all again.
 
 ## Example
@@ -33,7 +33,7 @@ dataset.save("prepared")  # the next run: tf.data.Dataset.load("prepared")
 ## Fix
 
 - `prepare-once` (advice): keep what was prepared on disk and load it in the next
-  run; it must be made anew when the data changes.
+  run; it must be made again when the data changes.
 - `vectorize-preparation` (advice): whole arrays in place of a loop over items, or
   a `map` of the pipeline, which works while the model trains.
 """

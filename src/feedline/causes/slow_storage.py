@@ -7,7 +7,7 @@ the step itself takes: a network share, an object store, a spinning disk.
 
 ## Why it is slow
 
-However well the pipeline is written, it cannot hand on data that has not arrived.
+However well the pipeline is written, it cannot deliver data that has not arrived.
 More threads help only as long as the store serves several requests faster than
 one; after that the data must come nearer, or become smaller.
 
@@ -30,7 +30,7 @@ dataset = dataset.cache("/local/disk/records").map(parse).batch(256)
 - `cache` (exact, reordered): on a local disk or in memory; the first epoch still
   reads from the slow storage.
 - `pack` (advice): fewer and larger reads, and compressed records where the CPU
-  has time to spare.
+  has time left.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from feedline.causes.asking import ms, opener, replaced
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, opener, replaced, size
+from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 from feedline.measure.predict import saving
@@ -60,7 +61,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     rest = replace(found.cost, ms_per_batch=found.cost.ms_per_batch - spent)
     saved = min(spent, saving(measured, replaced(measured, found.cost, rest)))
     evidence = (
-        f"A step needs {size(needed)}, which take {ms(streaming)} at the "
+        f"A step needs {size(needed)}, which takes {ms(streaming)} at the "
         f"{files.mb_per_s:,.0f} MB/s of this storage; the step itself takes "
         f"{ms(measured.step.ceiling.value)}."
     )

@@ -28,15 +28,15 @@ model.compile(optimizer=tf.keras.optimizers.Adam(3e-3), loss="mse")
 ## Fix
 
 - `larger-batch` (advice): fewer and larger steps are another training. The
-  learning rate must be found anew, and the result may be better or worse.
+  learning rate must be tuned again, and the result may be better or worse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import in_step, launching, ms, table_updates, tried
 from feedline.causes.finding import Finding
-from feedline.causes.look import in_step, launching, ms, table_updates, tried
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 

@@ -8,7 +8,7 @@ little of the batch that coordinating them takes longer than the computing.
 ## Why it is slow
 
 A strategy copies and splits every batch, starts the step on each replica, and
-adds up the gradients across them. Over one device this is all price and no gain;
+adds up the gradients across them. Over one device this is all cost and no gain;
 over several it pays only when every replica has enough to do.
 
 ## Example
@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import captured_ms, launching, ms, tried
 from feedline.causes.finding import Finding
-from feedline.causes.look import captured_ms, launching, ms, tried
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
@@ -76,7 +76,7 @@ def _captured(job: Job, measured: Measurement) -> Iterator[Finding]:
     cost = captured_ms(measured, "exchange")
     busy = ", ".join(f"{unit.name} {100 * unit.busy:.0f} %" for unit in units[:8])
     evidence = (
-        f"For {ms(cost)} of a step a device exchanges with the others or waits for "
-        f"them. They compute: {busy} of the time."
+        f"Devices exchange data or wait for each other for {ms(cost)} of a step. Busy "
+        f"computing: {busy} of the time."
     )
     yield Finding("starved-replicas", cost, evidence, job.where, FIXES)

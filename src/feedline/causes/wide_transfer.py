@@ -9,7 +9,7 @@ the copy to the accelerator carries four bytes where one would do.
 
 The copy runs over a bus that is far slower than the memory on either side of it.
 Four times the bytes take four times as long, and the cast itself is work that the
-device does in passing.
+device does for almost nothing.
 
 ## Example
 
@@ -40,17 +40,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedline.causes.asking import ms, seen
 from feedline.causes.finding import Finding
-from feedline.causes.look import ms, seen, size
+from feedline.files.sizes import size
 from feedline.job.job import Job
-from feedline.job.pipeline import TensorSpec
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.measure.measurement import Measurement
 
 FIXES: tuple[str, ...] = ("cast-on-device",)
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
-    maps = [each for each in seen(job, measured) if each.stage.op == "map"]
+    maps = [each for each in seen(job, measured) if each.stage.op == ops.MAP]
     if not measured.machine.accelerated or not maps or maps[-1].stage.random:
         return
     stage = maps[-1].stage

@@ -109,9 +109,9 @@ def run(
     known = plans.load(plan.absolute()) if plan is not None and plan.exists() else None
     place = None if plan is None else _in_a_folder(plan)
 
-    from feedline import session
+    from feedline.session import parent
 
-    ran = session.run_script(
+    ran = parent.run_script(
         [script, *(args or ())],
         module,
         seconds,

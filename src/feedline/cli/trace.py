@@ -45,9 +45,10 @@ def trace(
 
     save = outputs(json, html, force=force)
 
-    from feedline import captured
     from feedline.errors import FeedlineError
-    from feedline.measure.trace.source import find
+    from feedline.files.sizes import size as shown_size
+    from feedline.measure.profile.source import find
+    from feedline.session import captured
 
     files = find(path)
     if (json or html) and len(files) > 1:
@@ -60,7 +61,7 @@ def trace(
             typer.echo()
         size = file.stat().st_size
         if size > _LARGE:
-            typer.echo(f"feedline: reading {file}, {size / 1e6:,.0f} MB", err=True)
+            typer.echo(f"feedline: reading {file}, {shown_size(size)}", err=True)
         report = captured.report_of(file)
         report.show(color=color)
         save(report)

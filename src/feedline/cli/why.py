@@ -52,9 +52,9 @@ def why(
 
     save = outputs(json, html, force=force)
 
-    from feedline import session
+    from feedline.session import parent
 
-    report, code = session.why_script([script, *(args or ())], module, seconds, loop)
+    report, code = parent.why_script([script, *(args or ())], module, seconds, loop)
     if report is not None:
         try:
             report.show(color=color)

@@ -2,7 +2,6 @@
 
 A fix's file holds its page (the module docstring) and
 
-    KIND               "pipeline", "step", or "both"
     propose(case)      the edits that may help this job, with expected costs: pure
     apply(pipeline, edit)   the altered pipeline (pipeline fixes): pure
     install(target, edit)   changes a live model and says how to undo it (step
@@ -10,10 +9,15 @@ A fix's file holds its page (the module docstring) and
     TAKES              what an edit of it may say: see `args.py`
     check(...)         raises `CannotFix` unless the fix may be applied: what `propose`
                        asks and `apply` or `install` ask again of what is at hand
+    PATCH              how it reads in the source: see `patching.py`
+    KEEPS              True where it fills a cache, so that it is tried on a full one
+    compared(edit)     how the elements are compared, where order or values may change
+    own_loop(edit)     what it asks of a loop of the script's own
     least(edit)        the best grade that such an edit can have, where that is not
                        `exact`: a plan in a file cannot claim a better one
 
-A file without `propose` is not a fix. Whether a fix keeps the data, and whether
+It lies in `pipeline/`, `step/` or `advice/`; a page in `advice/` needs none of these:
+it is for a person to follow. Whether a fix keeps the data, and whether
 it is faster, is not decided here: `prove` does, by comparing and by measuring.
 """
 
@@ -26,10 +30,11 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from feedline.errors import FeedlineError
+from feedline.fixes import advice, pipeline, step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import (
     GRADES,
@@ -38,10 +43,13 @@ from feedline.fixes.fix import (
     Edit,
     Grade,
     Kind,
+    Order,
+    OwnLoop,
     Proposal,
     grades,
 )
-from feedline.job.pipeline import Pipeline
+from feedline.fixes.patching import Patch
+from feedline.job.tfdata.pipeline import Pipeline
 
 __all__ = [
     "GRADES",
@@ -50,10 +58,15 @@ __all__ = [
     "Edit",
     "Fix",
     "Grade",
+    "OwnLoop",
+    "Patch",
     "Proposal",
     "all",
     "apply",
+    "compared",
     "grades",
+    "keeps",
+    "own_loop",
     "proposals",
 ]
 
@@ -67,40 +80,73 @@ class Fix:
     name: str
     title: str
     page: str
-    kind: Kind
     propose: Callable[[Case], Iterable[Proposal]]
     apply: Callable[[Pipeline, Edit], Pipeline] | None = None
     install: Callable[[Any, Edit], Callable[[], None]] | None = None
     takes: Takes = field(default_factory=Takes)
     least: Callable[[Edit], Grade] = field(default=lambda _: "exact")
+    patch: Patch = field(default_factory=Patch)
+    compared: Callable[[Edit], Order] = field(default=lambda _: "same")
+    own_loop: Callable[[Edit], OwnLoop] = field(default=lambda _: OwnLoop())
+    keeps: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """What it changes; advice counts as a change of the step."""
+        if self.apply is not None:
+            return "pipeline" if self.install is None else "both"
+        return "step"
 
 
 @cache
 def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
     """Every fix by its name, in the order of the alphabet."""
     found = {}
-    for module in pkgutil.iter_modules(__path__):
-        code = importlib.import_module(f"{__name__}.{module.name}")
-        if not hasattr(code, "propose"):
-            continue
+    for code in _modules():
         page = inspect.cleandoc(code.__doc__ or "")
-        name = module.name.replace("_", "-")
+        name = code.__name__.rpartition(".")[2].replace("_", "-")
+        least = getattr(code, "least", _exact)
         found[name] = Fix(
             name=name,
             title=page.partition("\n")[0],
             page=page,
-            kind=code.KIND,
-            propose=code.propose,
+            propose=getattr(code, "propose", _nothing),
             apply=getattr(code, "apply", None),
             install=getattr(code, "install", None),
-            takes=code.TAKES,
-            least=getattr(code, "least", _exact),
+            takes=getattr(code, "TAKES", Takes()),
+            patch=getattr(code, "PATCH", Patch()),
+            compared=getattr(code, "compared", _same),
+            own_loop=getattr(code, "own_loop", _no_loop),
+            keeps=getattr(code, "KEEPS", False),
+            least=_advice if code.__package__ == advice.__name__ else least,
         )
     return MappingProxyType(dict(sorted(found.items())))
 
 
+def _modules() -> Iterator[ModuleType]:
+    for folder in (pipeline, step, advice):
+        for module in pkgutil.iter_modules(folder.__path__):
+            yield importlib.import_module(f"{folder.__name__}.{module.name}")
+
+
 def _exact(_: Edit) -> Grade:
     return "exact"
+
+
+def _advice(_: Edit) -> Grade:
+    return "advice"
+
+
+def _same(_: Edit) -> Order:
+    return "same"
+
+
+def _no_loop(_: Edit) -> OwnLoop:
+    return OwnLoop()
+
+
+def _nothing(_: Case) -> Iterator[Proposal]:
+    return iter(())
 
 
 def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:
@@ -114,6 +160,30 @@ def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:
             log.info("%s does not fit: %s", fix.name, reason)
         except Exception:
             log.exception("the fix %s failed and is left out", fix.name)
+
+
+def compared(edits: Iterable[Edit]) -> Order:
+    """How elements are compared under all of these: by the loosest of them."""
+    asked = {all()[edit.fix].compared(edit) for edit in edits}
+    if "values may differ" in asked:
+        return "values may differ"
+    return "any" if "any" in asked else "same"
+
+
+def own_loop(edits: Iterable[Edit]) -> OwnLoop:
+    """What all of these ask of a loop of the script's own."""
+    asked = [all()[edit.fix].own_loop(edit) for edit in edits]
+    return OwnLoop(
+        any(each.as_graph for each in asked),
+        any(each.fused for each in asked),
+        max((each.steps for each in asked), default=1),
+    )
+
+
+def keeps(edit: Edit) -> bool:
+    """Does it fill a cache?"""
+    fix = all().get(edit.fix)
+    return fix is not None and fix.keeps
 
 
 def apply(pipeline: Pipeline, edits: Iterable[Edit]) -> Pipeline:

@@ -2,7 +2,7 @@
 
 A plan is applied only to the job that it was made for. Each part of that job is kept
 under its name, so that a refusal can say which of them changed. Pure: what the parts
-are is told by `feedline.job.identity`, here they are compared and kept.
+are is told by `feedline.fixes.identity`, here they are compared and kept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.identity.part import UNTOLD, Part, digest
+from feedline.fixes.identity.part import UNTOLD, Part, digest
 
 _IN_WORDS = ("versions", "machine")
 _STEP = "step"

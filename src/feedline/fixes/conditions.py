@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline.fixes.fix import CannotFix, Edit, find
-from feedline.job.pipeline import Function, Pipeline, Stage
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 
 SERIAL = (None, 0, 1)
 _VARIABLES = {"ReadVariableOp", "ResourceGather"}
@@ -27,11 +28,12 @@ def holds(check: Callable[..., Any], *args: Any) -> bool:
     return True
 
 
-def stage_of(pipeline: Pipeline, edit: Edit, *ops: str) -> Stage:
+def stage_of(pipeline: Pipeline, edit: Edit, *wanted: str) -> Stage:
     """The stage that an edit is about, which must be one of these."""
     stage = find(pipeline, edit.stage)
-    if stage.op not in ops:
-        raise CannotFix(f"stage {edit.stage} is {stage.label()}, no {' or '.join(ops)}")
+    if stage.op not in wanted:
+        kinds = " or ".join(wanted)
+        raise CannotFix(f"stage {edit.stage} is {stage.label()}, no {kinds}")
     return stage
 
 
@@ -96,6 +98,6 @@ def _reads_another(function: Function) -> bool:
 
 
 def _may_run_early(stage: Stage) -> bool:
-    if stage.op == "from_generator":
+    if stage.op == ops.FROM_GENERATOR:
         return stage.rereadable
     return stage.pure

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
-from feedline.job.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import Measurement, StageCost
 
 Grade = Literal["exact", "reordered", "numeric", "advice"]
@@ -20,6 +20,19 @@ GRADES: tuple[Grade, ...] = get_args(Grade)
 """From what changes nothing to what needs a person; see DESIGN, "Grades"."""
 
 Kind = Literal["pipeline", "step", "both"]
+
+Order = Literal["same", "any", "values may differ"]
+"""How the elements of a fixed pipeline are compared with those of the user's."""
+
+
+@dataclass(frozen=True)
+class OwnLoop:
+    """What edits ask of a loop of the script's own: its step as a graph, compiled by
+    XLA, several in one launch."""
+
+    as_graph: bool = False
+    fused: bool = False
+    steps: int = 1
 
 
 class CannotFix(Exception):

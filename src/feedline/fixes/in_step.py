@@ -12,24 +12,30 @@ from typing import Any
 
 from feedline.fixes import conditions
 from feedline.fixes.fix import CannotFix, Edit
+from feedline.fixes.patching import label
+from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo
-from feedline.job.pipeline import Pipeline, Stage
-
-_ROW_BY_ROW = ("prefetch", "with_options", "repeat", "assert_cardinality", "take")
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 
 def last_map(pipeline: Pipeline) -> Stage | None:
     """The last map, where nothing after it looks into what it made."""
-    for stage in pipeline.find("map")[-1:]:
-        after = [later.op for later in pipeline.after(stage)]
-        if all(op in ("batch", *_ROW_BY_ROW) for op in after) and stage.number >= 0:
+    for stage in pipeline.find(ops.MAP)[-1:]:
+        after = pipeline.after(stage)
+        if all(map(_looks_at_none, after)) and stage.number >= 0:
             return stage
     return None
 
 
+def _looks_at_none(stage: Stage) -> bool:
+    return stage.has(Fact.BEFORE_STEP) or stage.op == ops.BATCH
+
+
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """The last map, which may run where the step runs."""
-    stage = conditions.stage_of(pipeline, edit, "map")
+    stage = conditions.stage_of(pipeline, edit, ops.MAP)
     if stage is not last_map(pipeline):
         raise CannotFix(f"a later stage looks at what {stage.label()} makes")
     if stage.python or not stage.functions:
@@ -44,12 +50,12 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = check(pipeline, edit)
     if not _before_batch(pipeline, stage):
         return pipeline if edit.args.get("host") else _without(pipeline, stage)
-    from feedline.job.rewrite.vectorize import vectorize_pipeline
+    from feedline.fixes.means.rewrite.vectorize import vectorize_pipeline
 
     moved = vectorize_pipeline(pipeline, stage)
     if edit.args.get("host"):
         return moved
-    maps = [each for each in moved.find("map") if "func" in each.args]
+    maps = [each for each in moved.find(ops.MAP) if "func" in each.args]
     return _without(moved, maps[-1])
 
 
@@ -73,8 +79,15 @@ def install(target: Target, edit: Edit) -> Undo:
     return undo
 
 
+def comment(place: Place, _: str) -> str:
+    return (
+        f"take {label(place)} out of the dataset and do the same, on whole batches, "
+        "at the start of the model: as its first layer or in train_step"
+    )
+
+
 def _before_batch(pipeline: Pipeline, stage: Stage) -> bool:
-    return any(later.op == "batch" for later in pipeline.after(stage))
+    return any(later.op == ops.BATCH for later in pipeline.after(stage))
 
 
 def _without(pipeline: Pipeline, stage: Stage) -> Pipeline:
@@ -84,10 +97,10 @@ def _without(pipeline: Pipeline, stage: Stage) -> Pipeline:
 def _function(pipeline: Pipeline, stage: Stage) -> Callable[..., Any]:
     """The map's function over a batch."""
     if _before_batch(pipeline, stage):
-        from feedline.job.rewrite.vectorize import vectorized
+        from feedline.fixes.means.rewrite.vectorize import vectorized
 
         return vectorized(stage)
-    from tensorflow.python.data.util import structure
+    from feedline.job.private.tensorflow import structure
 
     traced = stage.handle.traced[0]
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.job.constant import reads_files, unordered, why_not_same
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.constant import reads_files, unordered, why_not_same
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.own_stage import MADE_BY
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 if TYPE_CHECKING:
-    from feedline.job.store.evidence import Evidence
-
-# A pass over the data that these break off leaves a cache half full.
-BREAKS_OFF = ("take", "take_while", "shard", "zip", "window", "group_by_window")
+    from feedline.fixes.means.store.evidence import Evidence
 
 
 def why_not(
@@ -39,9 +39,9 @@ def why_not(
     if unordered(front, options) and not reordered:
         return f"the order of {front.label()} may be another in every pass"
     for stage in after:
-        if stage.op in BREAKS_OFF:
+        if stage.has(Fact.ENDS_EARLY):
             return f"{stage.label()} breaks passes off"
-        if moved and stage.op == "ignore_errors":
+        if moved and stage.op == ops.IGNORE_ERRORS:
             return "elements that fail are left out, and would fail before the shuffle"
     if strategy is not None and reads_files(front):
         return f"it reads files, which are not looked at again under {strategy}"
@@ -69,11 +69,15 @@ def kept(pipeline: Pipeline, front: Stage, edit: Edit) -> Stage:
     once: a part of the data, handed out again and again."""
     trial = edit.args.get("trial")
     if trial:
-        front = _after(front, "take", count=trial)
-        return _after(_after(front, "cache", filename=""), "repeat", count=-1)
+        front = _after(front, ops.TAKE, count=trial)
+        return _after(_after(front, ops.CACHE, filename=""), ops.REPEAT, count=-1)
     watched = evidence(pipeline, front)
-    args = {"watched": watched} if watched else {}
-    return _after(front, "cache", filename="", **args)
+    args: dict[str, object] = {}
+    if watched:
+        from feedline.fixes.means.store.guard import Guard
+
+        args[MADE_BY] = Guard(watched)
+    return _after(front, ops.CACHE, filename="", **args)
 
 
 def evidence(pipeline: Pipeline, front: Stage) -> Evidence | None:
@@ -81,10 +85,10 @@ def evidence(pipeline: Pipeline, front: Stage) -> Evidence | None:
     None for a pipeline that was written down, with no dataset behind it."""
     if pipeline.handle is None:
         return None
-    from feedline.job.read import read
-    from feedline.job.rebuild import rebuild
-    from feedline.job.store.evidence import evidence_of
-    from feedline.job.store.graphs import Unknown
+    from feedline.fixes.means.store.evidence import evidence_of
+    from feedline.fixes.means.store.graphs import Unknown
+    from feedline.job.tfdata.read import read
+    from feedline.job.tfdata.rebuild import rebuild
 
     try:
         return evidence_of(read(rebuild(replace(pipeline, root=front))))

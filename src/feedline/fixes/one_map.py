@@ -8,7 +8,8 @@ from typing import Any
 
 from feedline.fixes import conditions
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 Fits = Callable[[set[str]], bool]
 """Do the operations of a map's function fit?"""
@@ -18,7 +19,7 @@ def proposals(
     case: Case, fix: str, grade: Grade, fits: Fits, share: float
 ) -> Iterator[Proposal]:
     """For every map whose operations fit, expected to take `share` of its time."""
-    for stage in case.pipeline.find("map"):
+    for stage in case.pipeline.find(ops.MAP):
         cost, edit = case.cost(stage), Edit(fix, stage.number)
         if cost is None or stage.number < 0 or not case.movable(stage):
             continue
@@ -31,9 +32,9 @@ def proposals(
 
 def check(pipeline: Pipeline, edit: Edit, fits: Fits) -> Stage:
     """A map as it was read, of operations that fit and that only compute."""
-    stage = conditions.stage_of(pipeline, edit, "map")
-    ops = {op for function in stage.functions for op in function.ops}
-    if not fits(ops):
+    stage = conditions.stage_of(pipeline, edit, ops.MAP)
+    kernels = {op for function in stage.functions for op in function.ops}
+    if not fits(kernels):
         raise CannotFix(f"{stage.label()} does not do what {edit.fix} is for")
     if stage.python:
         raise CannotFix(f"{stage.label()} runs Python")

@@ -8,44 +8,15 @@ behind them an epoch in another order is an epoch of other elements.
 from __future__ import annotations
 
 from feedline.fixes.fix import CannotFix
-from feedline.job.pipeline import Pipeline, Stage
-
-# Not `padded_batch`: how far an element is padded is up to its neighbours.
-_ONE_BY_ONE = {
-    "assert_cardinality",
-    "batch",
-    "cache",
-    "concatenate",
-    "copy_to_device",
-    "dense_to_ragged",
-    "filter",
-    "flat_map",
-    "ignore_errors",
-    "interleave",
-    "map",
-    "map_and_batch",
-    "parallel_interleave",
-    "parse_example_dataset",
-    "prefetch",
-    "ragged_batch",
-    "rebatch",
-    "repeat",
-    "restructured",
-    "sample_from_datasets",
-    "shuffle",
-    "shuffle_and_repeat",
-    "sparse_batch",
-    "unbatch",
-    "unique",
-    "with_options",
-}
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 
 def order_decides(pipeline: Pipeline, stage: Stage) -> Stage | None:
     """The first stage, from this one on, whose elements depend on the order in which
     it is fed; None where another order changes nothing else."""
     for each in (stage, *pipeline.after(stage)):
-        if _by_place(each) or (each is not stage and each.op not in _ONE_BY_ONE):
+        if _by_place(each) or (each is not stage and not each.has(Fact.ONE_BY_ONE)):
             return each
     return None
 

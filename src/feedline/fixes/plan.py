@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
-from feedline.job.loop import Experiment
+from feedline.job.loops.loop import Experiment
 from feedline.measure.measurement import Estimate
 from feedline.measure.predict import predict_step
 

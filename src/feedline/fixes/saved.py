@@ -9,7 +9,6 @@ type and its range. What this feedline does not know is refused, not left out.
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from typing import Any, cast
 
 from feedline import fixes
 from feedline.errors import FeedlineError
+from feedline.files import whole
 from feedline.fixes.binding import Binding, NotBound
 from feedline.fixes.fix import GRADES, Edit, Grade
 
@@ -244,11 +244,7 @@ def parsed(content: bytes) -> Any:
 
 def save(plan: SavedPlan, path: Path) -> None:
     """Whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(json.dumps(plan.to_dict(), indent=2) + "\n", "utf-8")
-        os.replace(part, path)
+        whole.write(path, json.dumps(plan.to_dict(), indent=2) + "\n")
     except OSError as error:
         raise FeedlineError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from feedline.fixes.fix import CannotFix
-from feedline.job.pipeline import Pipeline
+from feedline.job.tfdata.pipeline import Pipeline
 
 Undo = Callable[[], None]
 

@@ -1,6 +1,6 @@
 """`Job`: what is being trained, as plain data.
 
-Made by `capture.py` from the live script; read by causes. It holds facts, no
+Made by `loops/facts.py` from the live script; read by causes. It holds facts, no
 times: those are `measure`'s.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from feedline.job.pipeline import Pipeline, Where
+from feedline.job.tfdata.pipeline import Pipeline, Where
 
 LoopKind = Literal["fit", "loop", "function", "iterator"]
 """How the job trains: `Model.fit`; a Python loop over a Dataset; a loop inside

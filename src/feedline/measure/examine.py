@@ -13,15 +13,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from feedline.job.devices import accelerator, joined
-from feedline.job.facts import job_of
-from feedline.job.feeds import batch_size as size_of
 from feedline.job.job import Job
-from feedline.job.let_go import without_waiting
-from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Run
-from feedline.job.loops import CallLoop, Loop
-from feedline.job.pipeline import Pipeline
-from feedline.job.watch import Watch
+from feedline.job.loops.base import Loop
+from feedline.job.loops.call import CallLoop
+from feedline.job.loops.devices import accelerator, joined
+from feedline.job.loops.drop_iterator import without_waiting
+from feedline.job.loops.facts import job_of
+from feedline.job.loops.feeds import batch_size as size_of
+from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Run
+from feedline.job.script.watch import Watch
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure import whatif
 from feedline.measure.files import measure_files
 from feedline.measure.live import steps_for, take_capture
@@ -33,6 +35,7 @@ from feedline.measure.measurement import (
     Measurement,
     StageCost,
     StepTimes,
+    WhatIf,
 )
 from feedline.measure.softmax import measure_softmax
 from feedline.measure.stages import costs, read_model, watch_stages
@@ -70,7 +73,7 @@ class Examiner:
         loop = self.loop
         job = job_of(loop, self.watch, batch_size=None)
         yield from self._fill_cache(job)
-        self.say("timing the step as it runs and fed from ready batches")
+        self.say("timing the step as it runs, then fed from ready batches")
         batch = self._batch_size()
         job = replace(job, batch_size=batch)
         step = yield from measure_step(
@@ -82,14 +85,14 @@ class Examiner:
             steps_per_epoch=job.steps_per_epoch if job.restarts else None,
         )
         step = replace(step, host_work=self._host_work())
-        self.say("taking the pipeline apart")
+        self.say("timing each stage of the pipeline")
         stages = self._try("the stages' costs", lambda: self._stages(job), ())
-        self.say("asking what the step costs however small the batch")
+        self.say("timing the step at other batch sizes")
         update = self._try(
             "the optimizer's update", lambda: self._update(machine), None
         )
         step = yield from self._overhead(step, job, update)
-        self.say("trying what would help")
+        self.say("trying changes that could help")
         found = self._what_ifs(job, step, stages)
         softmax = self._try(
             "the output layer", lambda: self._softmax(job, machine), None
@@ -148,9 +151,9 @@ class Examiner:
         """With a cache in the pipeline the steady state begins when it is full:
         read on, without training, to the end of the epoch."""
         live = self.loop.live
-        if job.pipeline is None or live is None or not job.pipeline.find("cache"):
+        if job.pipeline is None or live is None or not job.pipeline.find(ops.CACHE):
             return
-        self.say("filling the pipeline's cache, as the first epoch does")
+        self.say("filling the pipeline's cache, as the first epoch would")
         until = self.clock.now() + 0.25 * self.seconds
         before = len(live.starts)
         try:
@@ -245,8 +248,8 @@ class Examiner:
         job: Job,
         step: StepTimes,
         stages: tuple[StageCost, ...],
-    ) -> dict[str, Estimate]:
-        found: dict[str, Estimate] = {}
+    ) -> dict[WhatIf, Estimate]:
+        found: dict[WhatIf, Estimate] = {}
         shares = step.shares()
         share_of_time = 0.04 * self.seconds
         pipeline = job.pipeline
@@ -284,13 +287,13 @@ class Examiner:
 
     def _vectorized(
         self, pipeline: Pipeline, stages: tuple[StageCost, ...], seconds: float
-    ) -> dict[str, Estimate]:
+    ) -> dict[WhatIf, Estimate]:
         order = list(pipeline.stages())
         maps = [
             cost
             for cost in stages
             if 0 <= cost.index < len(order)
-            and order[cost.index].op == "map"
+            and order[cost.index].op == ops.MAP
             and cost.elements_per_batch > 1
         ]
         if not maps:

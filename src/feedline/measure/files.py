@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from feedline.job.loop import Clock
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.loops.loop import Clock
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import FileCost, StageCost
 
 _SAMPLE = 64
-_READERS = ("tfrecord", "text_line")
 _COUNTED = 2_000
 _STREAM_BYTES = 64 * 2**20
 
@@ -23,7 +24,7 @@ def measure_files(
     pipeline: Pipeline, stages: Sequence[StageCost], clock: Clock
 ) -> FileCost | None:
     """None where the pipeline does not name files that can be found."""
-    reader = next((s for s in pipeline.stages() if s.op in _READERS), None)
+    reader = next((s for s in pipeline.stages() if s.has(Fact.SIMPLE_FILES)), None)
     names = reader.args.get("filenames") if reader is not None else None
     if names:
         named, total = [str(name) for name in names[:_SAMPLE]], len(names)
@@ -60,16 +61,16 @@ def measure_files(
 def _path_source(pipeline: Pipeline) -> Stage | None:
     """The source whose elements are names of files that a later stage reads."""
     reads = any(
-        stage.op in _READERS
-        or stage.op == "interleave"
+        stage.has(Fact.SIMPLE_FILES)
+        or stage.op == ops.INTERLEAVE
         or any("ReadFile" in function.ops for function in stage.functions)
         for stage in pipeline.stages()
     )
     for stage in pipeline.stages():
-        if stage.op == "list_files":
+        if stage.op == ops.LIST_FILES:
             return stage
         names = any(spec.dtype == "string" and spec.shape == () for spec in stage.spec)
-        if reads and names and stage.op == "from_tensor_slices":
+        if reads and names and stage.op == ops.FROM_TENSOR_SLICES:
             return stage
     return None
 
@@ -77,7 +78,7 @@ def _path_source(pipeline: Pipeline) -> Stage | None:
 def _names(pipeline: Pipeline, source: Stage) -> tuple[list[str], int]:
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     dataset = rebuild(replace(pipeline, root=source), fresh=True)
     names = [
@@ -92,9 +93,9 @@ def _names(pipeline: Pipeline, source: Stage) -> tuple[list[str], int]:
 def _records(reader: Stage, paths: list[str]) -> Any:
     import tensorflow as tf
 
-    kinds = {"tfrecord": tf.data.TFRecordDataset, "text_line": tf.data.TextLineDataset}
+    kind = getattr(tf.data, ops.OPS[reader.op].public)
     compression = reader.args.get("compression_type") or ""
-    return kinds[reader.op](paths, compression_type=compression)
+    return kind(paths, compression_type=compression)
 
 
 def _records_in(reader: Stage | None, paths: list[str]) -> float:

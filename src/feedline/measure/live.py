@@ -13,10 +13,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from feedline.job.loop import Experiment, Run
-from feedline.measure.trace import source
-from feedline.measure.trace.capture import Capture
-from feedline.measure.trace.examine import examine
+from feedline.job.loops.loop import Experiment, Run
+from feedline.measure.profile import source
+from feedline.measure.profile.capture import Capture
+from feedline.measure.profile.examine import examine
 
 _LEAST, _MOST = 3, 10
 _CHATTER = re.compile(rb"\b(profiler_session|session_manager|save_profile)\.cc:\d+\]")

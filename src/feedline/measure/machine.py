@@ -4,40 +4,18 @@ machine's), the devices that TensorFlow sees, and accelerators that it does not.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+from feedline.files import disk
+from feedline.files.cores import CGROUP, cores
 from feedline.measure.measurement import Machine
-
-_CGROUP = Path("/sys/fs/cgroup")
-
-
-def cores(cgroup: Path = _CGROUP) -> int:
-    """Whole cores that this process may keep busy, at least 1."""
-    try:
-        available = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        available = os.cpu_count() or 1
-    quota = _cpu_quota(cgroup)
-    return max(1, min(available, int(quota + 0.5)) if quota else available)
-
-
-def _cpu_quota(cgroup: Path) -> float | None:
-    words = _text(cgroup / "cpu.max").split()
-    if len(words) == 2 and words[0] != "max":
-        return float(words[0]) / float(words[1])
-    quota = _text(cgroup / "cpu" / "cpu.cfs_quota_us")
-    period = _text(cgroup / "cpu" / "cpu.cfs_period_us")
-    if quota and period and int(quota) > 0:
-        return int(quota) / int(period)
-    return None
 
 
 def memory(
-    cgroup: Path = _CGROUP, meminfo: Path = Path("/proc/meminfo")
+    cgroup: Path = CGROUP, meminfo: Path = Path("/proc/meminfo")
 ) -> tuple[float, float]:
     """Bytes in all, and bytes still free, within the limit of the cgroup."""
     info = {
@@ -93,21 +71,13 @@ def look() -> Machine:
                 tensor_cores = True
     return Machine(
         cores=cores(),
-        memory_gb=round(total / 2**30, 1),
-        free_memory_gb=round(free / 2**30, 1),
+        memory_gb=round(total / 1e9, 1),
+        free_memory_gb=round(free / 1e9, 1),
         devices=devices,
         accelerators_present=accelerators_present(),
         tensor_cores=tensor_cores,
-        free_disk_gb=round(_free_disk() / 2**30, 1),
+        free_disk_gb=round(disk.free(Path(tempfile.gettempdir())) / 1e9, 1),
     )
-
-
-def _free_disk() -> int:
-    """Where temporary files go; 0 where that cannot be told."""
-    try:
-        return shutil.disk_usage(tempfile.gettempdir()).free
-    except OSError:
-        return 0
 
 
 def _text(path: Path) -> str:

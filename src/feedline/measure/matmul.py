@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline.job.job import Job
-from feedline.job.loop import Clock
+from feedline.job.loops.loop import Clock
 from feedline.measure.measurement import MatmulCost
 from feedline.measure.timing import compare
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from feedline.job.pipeline import Where
-
-if TYPE_CHECKING:
-    from feedline.measure.trace.capture import Capture
+from feedline.job.tfdata.pipeline import Where
+from feedline.measure.profile.capture import Capture
+from feedline.measure.stage_cost import StageCost as StageCost  # noqa: PLC0414
 
 WAITED_S = 0.01
 
@@ -129,31 +128,6 @@ class StepTimes:
 
 
 @dataclass(frozen=True)
-class StageCost:
-    """What one stage of the pipeline costs, as it really runs.
-
-    index        its place in `Pipeline.stages()`
-    ms_per_element  of its own elements; ms_per_batch: per training step
-    busy         the part of that time in which it keeps a core busy; the rest waits
-    parallelism  threads it really runs on (TensorFlow may have changed it)
-    asynchronous it works ahead, in threads of its own (prefetch, parallel map)
-    """
-
-    index: int
-    name: str
-    where: Where | None = None
-    ms_per_element: float = 0.0
-    ms_per_batch: float = 0.0
-    busy: float = 1.0
-    share: float = 0.0
-    bytes_per_element: float = 0.0
-    elements_per_batch: float = 1.0
-    parallelism: int = 1
-    asynchronous: bool = False
-    injected: bool = False
-
-
-@dataclass(frozen=True)
 class TableCost:
     """The optimizer's update of one table whose gradient names few rows."""
 
@@ -223,6 +197,18 @@ class RunTimes:
     slowest_lines: tuple[Line, ...] = ()
 
 
+WhatIf = Literal[
+    "input:as-is",
+    "input:unordered",
+    "input:vectorized",
+    "step:as-is",
+    "step:compiled",
+    "step:steps-per-execution",
+    "step:no-strategy",
+]
+"""Every experiment on a changed copy that `whatif.py` makes."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """`what_if` maps an experiment on a changed copy of the job to the ms per
@@ -241,7 +227,7 @@ class Measurement:
     softmax: SoftmaxCost | None = None
     matmuls: tuple[MatmulCost, ...] = ()
     files: FileCost | None = None
-    what_if: Mapping[str, Estimate] = field(default_factory=dict)
+    what_if: Mapping[WhatIf, Estimate] = field(default_factory=dict)
     trace_ms: float = 0.0
     capture: Capture | None = None
     only_observed: bool = False

@@ -14,9 +14,9 @@ import threading
 from collections import defaultdict
 from types import FrameType
 
-from feedline.job.loop import Clock
-from feedline.job.source import line_of, user_frame
-from feedline.job.watch import Watch
+from feedline.job.loops.loop import Clock
+from feedline.job.script.watch import Watch
+from feedline.job.source.lines import line_of, user_frame
 from feedline.measure.measurement import Line
 from feedline.process import threads
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from feedline.job.job import Job
-from feedline.job.loop import Clock
+from feedline.job.loops.loop import Clock
 from feedline.measure.measurement import SoftmaxCost
 from feedline.measure.timing import compare
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from feedline.job.loop import Clock
-from feedline.job.pipeline import Pipeline, Stage
-from feedline.measure.machine import cores
+from feedline.files.cores import cores
+from feedline.job.loops.loop import Clock
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
 _AHEAD = (
@@ -78,7 +80,7 @@ def watch_stages(
     pipeline: Pipeline, clock: Clock, seconds: float
 ) -> tuple[StageCost, ...]:
     """Read a copy of the pipeline alone for a while and take its costs."""
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     small = replace(pipeline, root=_small_shuffles(pipeline.root))
     node = _watch(rebuild(small, fresh=True), clock, seconds / 3)
@@ -152,7 +154,7 @@ def _small_shuffles(stage: Stage) -> Stage:
     filling a large one takes long."""
     inputs = tuple(_small_shuffles(upstream) for upstream in stage.inputs)
     size = stage.args.get("buffer_size")
-    if stage.op == "shuffle" and isinstance(size, int) and size > 64:
+    if stage.op == ops.SHUFFLE and isinstance(size, int) and size > 64:
         args = {**stage.args, "buffer_size": 64}
         return replace(stage, inputs=inputs, args=args)
     if all(new is old for new, old in zip(inputs, stage.inputs, strict=True)):
@@ -165,7 +167,7 @@ def _as_written(pipeline: Pipeline, cost: StageCost) -> StageCost:
     stage = list(pipeline.stages())[cost.index]
     calls = stage.args.get("num_parallel_calls")
     threads = cores() if calls == -1 else calls or 1
-    ahead = stage.op == "prefetch" or calls is not None
+    ahead = stage.op == ops.PREFETCH or calls is not None
     return replace(cost, parallelism=threads, asynchronous=ahead)
 
 
@@ -211,10 +213,7 @@ def prefix_costs(
 def _underrated(stage: Stage) -> bool:
     """Stages whose work TensorFlow's model tells only in part: functions, and
     readers, whose finished files it forgets."""
-    return bool(stage.functions) or stage.op in _READERS
-
-
-_READERS = ("tfrecord", "text_line", "fixed_length_record", "csv", "make_csv_dataset")
+    return bool(stage.functions) or stage.has(Fact.RECORDS)
 
 
 def _taken(
@@ -235,13 +234,13 @@ def _reader(
     as its buffer holds, without a call into Python for each."""
     import tensorflow as tf
 
-    from feedline.job.devices import quiesce
-    from feedline.job.rebuild import rebuild
+    from feedline.job.loops.devices import quiesce
+    from feedline.job.tfdata.rebuild import rebuild
 
     dataset = rebuild(prefix, fresh=True).repeat()
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    waits = prefix.root.op in _READERS
+    waits = prefix.root.has(Fact.RECORDS)
     most = max(8, min(4096, int(_BUFFER_BYTES / max(cost.bytes_per_element, 1.0))))
 
     def read(count: int) -> float:
@@ -355,40 +354,8 @@ def _all_ms(node: Node) -> float:
     return node.ms + sum(_all_ms(child) for child in node.inputs)
 
 
-_NODE_NAMES: dict[str, tuple[str, ...]] = {
-    "map": ("Map", "ParallelMap"),
-    "batch": ("Batch", "ParallelBatch"),
-    "padded_batch": ("PaddedBatch",),
-    "shuffle": ("Shuffle",),
-    "repeat": ("Repeat", "ForeverRepeat", "FiniteRepeat", "EmptyRepeat"),
-    "prefetch": ("Prefetch",),
-    "cache": ("Cache", "MemoryDataset", "File", "Memory"),
-    "interleave": ("Interleave", "ParallelInterleave"),
-    "flat_map": ("FlatMap",),
-    "filter": ("Filter", "ParallelFilter"),
-    "take": ("Take", "FiniteTake", "EmptyTake"),
-    "skip": ("Skip", "FiniteSkip", "EmptySkip"),
-    "shard": ("Shard",),
-    "zip": ("Zip",),
-    "concatenate": ("Concatenate",),
-    "enumerate": ("Zip",),
-    "unbatch": ("Unbatch", "FlatMap"),
-    "window": ("Window",),
-    "scan": ("Scan",),
-    "from_tensor_slices": ("TensorSlice",),
-    "from_tensors": ("Tensor",),
-    "from_generator": ("FlatMap",),
-    "range": ("Range",),
-    "tfrecord": ("TFRecord", "ParallelInterleave", "FlatMap", "Interleave"),
-    "text_line": ("TextLine", "ParallelInterleave", "FlatMap", "Interleave"),
-    "csv": ("CSV", "Csv"),
-    "fixed_length_record": ("FixedLength", "ParallelInterleave", "FlatMap"),
-    "list_files": ("Shuffle", "TensorSlice"),
-}
-
-
 def _matches(stage: Stage, node: Node) -> bool:
-    names = _NODE_NAMES.get(stage.op)
-    if names is None:
+    names = ops.OPS[stage.op].nodes if stage.op in ops.OPS else ()
+    if not names:
         return stage.op.replace("_", "").lower() in node.name.lower()
     return node.name.startswith(names)

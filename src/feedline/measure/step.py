@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from feedline.job.loop import CannotRun, Clock, Experiment, Feed, LoopEnded, Ran, Run
+from feedline.job.loops.loop import (
+    CannotRun,
+    Clock,
+    Experiment,
+    Feed,
+    LoopEnded,
+    Ran,
+    Run,
+)
 from feedline.measure.experiment import difference, estimate, tight
 from feedline.measure.measurement import Estimate, StepTimes
 

@@ -4,25 +4,27 @@ another, interleaved."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from feedline.job.loop import Clock
+from feedline.job.loops.loop import Clock
 from feedline.measure.experiment import estimate, tight
 from feedline.measure.measurement import Estimate
 
+Name = TypeVar("Name", bound=str)
 _ROUND_SECONDS = 0.1
 
 
 def compare(
-    calls: Mapping[str, Callable[[], object]],
+    calls: Mapping[Name, Callable[[], object]],
     clock: Clock,
     *,
     seconds: float,
     least: int = 5,
-) -> dict[str, Estimate]:
+) -> dict[Name, Estimate]:
     """Milliseconds per call of each, in turns until all are tight or time is up.
     Each is called twice before it is timed."""
-    counts: dict[str, int] = {}
-    rounds: dict[str, list[float]] = {name: [] for name in calls}
+    counts: dict[Name, int] = {}
+    rounds: dict[Name, list[float]] = {name: [] for name in calls}
     for name, call in calls.items():
         call()
         begin = clock.now()

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from feedline.job.loop import Clock
-from feedline.job.pipeline import Where
-from feedline.job.watch import Update
+from feedline.job.loops.loop import Clock
+from feedline.job.script.watch import Update
+from feedline.job.tfdata.pipeline import Where
 from feedline.measure.measurement import TableCost
 from feedline.measure.timing import compare
 

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from feedline.job.loop import Clock, Run
-from feedline.job.loops import CallLoop
-from feedline.job.pipeline import Pipeline, Stage
+from feedline.job.loops.call import CallLoop
+from feedline.job.loops.loop import Clock, Run
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.experiment import estimate
-from feedline.measure.measurement import Estimate
+from feedline.measure.measurement import Estimate, WhatIf
 from feedline.measure.timing import compare
 
 log = logging.getLogger(__name__)
@@ -27,22 +27,22 @@ STEPS_PER_EXECUTION = 16
 
 def input_variants(
     pipeline: Pipeline, clock: Clock, seconds: float
-) -> dict[str, Estimate]:
+) -> dict[WhatIf, Estimate]:
     """The input alone, as it is (`input:as-is`) and changed, interleaved."""
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     if not any(_ordered_and_parallel(stage) for stage in pipeline.stages()):
         return {}
     options = tf.data.Options()
     options.deterministic = False
     free = rebuild(replace(pipeline, root=_unordered(pipeline.root)), fresh=True)
-    variants = {
+    variants: dict[WhatIf, Any] = {
         "input:as-is": rebuild(pipeline, fresh=True),
         "input:unordered": free.with_options(options),
     }
-    rounds: dict[str, list[float]] = {name: [] for name in variants}
+    rounds: dict[WhatIf, list[float]] = {name: [] for name in variants}
     until = clock.now() + seconds
     while len(rounds["input:as-is"]) < _LEAST_ROUNDS or (
         clock.now() < until and len(rounds["input:as-is"]) < _MOST_ROUNDS
@@ -74,7 +74,7 @@ def _unordered(stage: Stage) -> Stage:
 def _read_alone(dataset: Any, clock: Clock, *, seconds: float = 0.3) -> float:
     """Milliseconds per batch of a pipeline that has just come to its pace. It is
     gone afterwards: two that live side by side would work against each other."""
-    from feedline.job.devices import quiesce
+    from feedline.job.loops.devices import quiesce
 
     quiesce(clock)
     batches = iter(dataset.repeat())
@@ -92,11 +92,11 @@ def _read_alone(dataset: Any, clock: Clock, *, seconds: float = 0.3) -> float:
 
 def vectorized_map(
     pipeline: Pipeline, stage: Stage, elements: int, clock: Clock, seconds: float
-) -> dict[str, Estimate]:
+) -> dict[WhatIf, Estimate]:
     """One batch's worth of this map, element by element and all at once."""
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     if not stage.functions or stage.python or stage.random or elements < 2:
         return {}
@@ -123,44 +123,41 @@ def vectorized_map(
 
 def step_variants(
     loop: CallLoop, clock: Clock, seconds: float, *, eager: bool
-) -> dict[str, Estimate]:
+) -> dict[WhatIf, Estimate]:
     """Keras' step compiled, and with many steps per launch; the job's own step
     in the same turns as `step:as-is`."""
     model = loop.model
     if model is None or loop.strategy is not None:
         return {}
-    names = ["step:compiled"] if eager else ["step:steps-per-execution"]
+    name: WhatIf = "step:compiled" if eager else "step:steps-per-execution"
     if not eager and loop.steps_per_call > 1:
         return {}
     ring = loop.ring(Run("host"))
     spec = loop.live.element_spec if loop.live else None
-    calls: dict[str, Callable[[], object]] = {}
-    per_call: dict[str, int] = {"step:as-is": 1}
+    many = STEPS_PER_EXECUTION if not eager else 1
+    calls: dict[WhatIf, Callable[[], object]] = {}
+    per_call: dict[WhatIf, int] = {"step:as-is": 1, name: many}
     own = iter(ring.dataset(spec))
     calls["step:as-is"] = lambda: loop.call(own)
     with _kept(model):
-        for name in names:
-            many = name == "step:steps-per-execution"
-            per_call[name] = STEPS_PER_EXECUTION if many else 1
-            model.run_eagerly = False
-            model.steps_per_execution = per_call[name]
-            model.make_train_function(force=True)
-            train, fed = model.train_function, iter(ring.dataset(spec))
-            calls[name] = _bind(train, fed)
-            calls[name]()
+        model.run_eagerly = False
+        model.steps_per_execution = many
+        model.make_train_function(force=True)
+        calls[name] = _bind(model.train_function, iter(ring.dataset(spec)))
+        calls[name]()
         times = compare(calls, clock, seconds=seconds)
-    return {name: _divided(time, per_call[name]) for name, time in times.items()}
+    return {each: _divided(time, per_call[each]) for each, time in times.items()}
 
 
 def without_strategy(
     loop: CallLoop, pipeline: Pipeline, clock: Clock, seconds: float
-) -> dict[str, Estimate]:
+) -> dict[WhatIf, Estimate]:
     """The same model and the same pipeline, copied outside of the strategy: a
     strategy costs in the step and in dealing out the batches."""
     import keras
     import tensorflow as tf
 
-    from feedline.job.rebuild import rebuild
+    from feedline.job.tfdata.rebuild import rebuild
 
     if loop.model is None or loop.strategy is None:
         return {}
@@ -182,11 +179,11 @@ def without_strategy(
             iterator = iter(dataset)
             return copy.train_function(iterator)
 
-    return compare(
-        {"step:no-strategy": step, "step:as-is": loop.live_step},
-        clock,
-        seconds=seconds,
-    )
+    calls: dict[WhatIf, Callable[[], object]] = {
+        "step:no-strategy": step,
+        "step:as-is": loop.live_step,
+    }
+    return compare(calls, clock, seconds=seconds)
 
 
 def _bind(call: Callable[[Any], object], argument: Any) -> Callable[[], object]:

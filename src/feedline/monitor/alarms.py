@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from feedline.files.sizes import size
 from feedline.measure.measurement import Estimate
 from feedline.monitor.drift import Shift, shift, slope
 from feedline.monitor.meter import slowest_tenth
 from feedline.monitor.reading import Reading, share
-from feedline.report.format import ms, percent, seconds, size
+from feedline.report.format import ms, percent, seconds
 
 WAITS = 0.2  # this much of the step, and it is input-bound enough to say so
 _MORE = 0.1

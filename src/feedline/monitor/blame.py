@@ -14,7 +14,7 @@ from typing import Any
 from feedline import causes
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
-from feedline.job.pipeline import Pipeline
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.machine import look
 from feedline.measure.measurement import Estimate, Measurement, StageCost, StepTimes
 from feedline.measure.stages import Node, costs, read_model
@@ -89,7 +89,7 @@ class Pipelines:
 
 def _pipeline(iterator: Any) -> Pipeline | None:
     """None where the iterator does not know what it reads, as under a strategy."""
-    from feedline.job.read import read
+    from feedline.job.tfdata.read import read
 
     dataset = getattr(iterator, "_dataset", None)
     if dataset is None:

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import tensorflow as tf
 
 from feedline.errors import FeedlineError
+from feedline.job import marks
 from feedline.measure.clock import SystemClock
 from feedline.monitor.display import Display
 from feedline.monitor.probe import CannotProbe, Pace, Probe, take
@@ -151,8 +152,8 @@ class Monitor(tf.keras.callbacks.Callback):  # type: ignore[misc]
         """Take our clock away, unless somebody has put another one around it."""
         model: Any = getattr(self, "model", None)
         train: Any = getattr(model, "train_function", None)
-        if getattr(train, "_feedline_monitor", None) is self:
-            model.train_function = train._feedline_original
+        if getattr(train, marks.MONITOR, None) is self:
+            model.train_function = getattr(train, marks.ORIGINAL)
 
     def _around(self, train: Callable[[Any], Any]) -> Callable[[Any], Any]:
         record, clock = self._record, self._clock
@@ -186,8 +187,8 @@ class Monitor(tf.keras.callbacks.Callback):  # type: ignore[misc]
             self._safely(self._stepped, began, iterator, per_call, probe)
             return result
 
-        step._feedline_original = train  # type: ignore[attr-defined]
-        step._feedline_monitor = self  # type: ignore[attr-defined]
+        setattr(step, marks.ORIGINAL, train)
+        setattr(step, marks.MONITOR, self)
         return step
 
     def _fed(self, iterator: Any, steps: int) -> tuple[Any, Probe | None]:
@@ -312,10 +313,10 @@ def _is_seconds(value: Any) -> bool:
 def _steps_per_call(model: Any) -> int:
     train = getattr(model, "train_function", None)
     while train is not None:  # `feedline.tune` may launch more than the model says
-        launched = getattr(train, "_feedline_steps", None)
+        launched = getattr(train, marks.STEPS, None)
         if isinstance(launched, int):
             return launched
-        train = getattr(train, "_feedline_original", None)
+        train = getattr(train, marks.ORIGINAL, None)
     try:
         return max(1, int(getattr(model, "steps_per_execution", 1) or 1))
     except (TypeError, ValueError):
@@ -323,7 +324,7 @@ def _steps_per_call(model: Any) -> int:
 
 
 def examples_in(batch: Any) -> int | None:
-    from feedline.job.feeds import batch_size
+    from feedline.job.loops.feeds import batch_size
 
     try:
         return batch_size(batch)

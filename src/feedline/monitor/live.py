@@ -12,7 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from feedline.errors import one_sentence
-from feedline.job.watch import Watch
+from feedline.job.script.watch import Watch
 from feedline.process.voice import Voice
 
 if TYPE_CHECKING:

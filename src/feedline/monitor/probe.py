@@ -23,7 +23,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from feedline.job.loop import Clock
+from feedline.job import marks
+from feedline.job.loops.loop import Clock
 
 _FIRST_PROBES = 6
 _FIRST_APART = 8.0
@@ -122,7 +123,7 @@ def take(iterator: Any, steps: int, clock: Clock) -> Probe | None:
 
 
 def _structured(leaf: Any, flat: list[Any]) -> Any:
-    from tensorflow.python.data.util import structure
+    from feedline.job.private.tensorflow import structure
 
     return structure.from_compatible_tensor_list(leaf.element_spec, flat)
 
@@ -143,7 +144,7 @@ def _fed(
     stand_in = tf.nest.pack_sequence_as(
         iterator, [ours.get(id(part), part) for part in flat], expand_composites=True
     )
-    stand_in._feedline_for = iterator
+    setattr(stand_in, marks.FOR, iterator)
     sizes = [_length(element) for elements in taken for element in elements]
     known = [size for size in sizes if size is not None]
     examples = sum(known) if len(known) == len(sizes) else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from feedline.files.sizes import size
 from feedline.measure.measurement import Estimate
-from feedline.report.format import ms, number, percent, seconds, size
+from feedline.report.format import ms, number, percent, seconds
 
 
 @dataclass(frozen=True)

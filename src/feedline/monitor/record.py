@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from feedline.errors import FeedlineWarning
-from feedline.job.loop import Clock
+from feedline.job.loops.loop import Clock
 from feedline.measure.machine import memory
 from feedline.monitor import alarms
 from feedline.monitor.alarms import Alarm

@@ -20,7 +20,7 @@ from time import sleep
 
 # Its command line has the words of the script's process, for `pkill -f`.
 _PROGRAM = """\
-import os, shutil, signal, sys, time  # and not: import feedline.child
+import os, shutil, signal, sys, time  # and not: import feedline.session.child
 folders = []
 for line in sys.stdin:
     what, value = line.split()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from feedline.files.cores import cores
 from feedline.fixes.binding import Binding
-from feedline.job.identity.part import Part
-from feedline.job.identity.stages import parts
-from feedline.job.identity.world import machine, versions
-from feedline.job.pipeline import Pipeline
-from feedline.measure.machine import cores
+from feedline.fixes.identity.part import Part
+from feedline.fixes.identity.stages import parts
+from feedline.fixes.identity.world import machine, versions
+from feedline.job.tfdata.pipeline import Pipeline
 
 
 def bound(pipeline: Pipeline, step: Part | None = None) -> Binding:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import statistics
 
-from feedline.job.loop import Clock, Experiment, Ran, Run
-from feedline.job.loops import Loop, Variant
+from feedline.job.loops.base import Loop, Variant
+from feedline.job.loops.loop import Clock, Experiment, Ran, Run
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate
 from feedline.prove.proof import Faster

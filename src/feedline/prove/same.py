@@ -21,9 +21,10 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.pipeline import Pipeline, Stage
-from feedline.job.rebuild import rebuild
-from feedline.job.snapshot import same_draws
+from feedline.job.loops.snapshot import same_draws
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Pipeline, Stage
+from feedline.job.tfdata.rebuild import rebuild
 from feedline.prove.proof import Same
 
 _SEED = 20_260_117
@@ -52,7 +53,7 @@ def compare(
             False,
             difference=f"elements are {second.element_spec}, not {first.element_spec}",
         )
-    batched = before.find("batch") != []
+    batched = before.find(ops.BATCH) != []
     until = time.perf_counter() + seconds
     seen = done = 0
     for epoch in range(epochs):
@@ -95,7 +96,7 @@ def compare(
 
 def _once(pipeline: Pipeline) -> Pipeline:
     """One pass over what would be repeated for ever."""
-    while endless := [s for s in pipeline.find("repeat") if _endless(s)]:
+    while endless := [s for s in pipeline.find(ops.REPEAT) if _endless(s)]:
         args = {**endless[0].args, "count": 1}
         pipeline = pipeline.swap(endless[0], replace(endless[0], args=args))
     return pipeline
@@ -144,7 +145,7 @@ def _read(dataset: Any) -> Iterator[Any]:
 def pinned(pipeline: Pipeline) -> Pipeline:
     """Every shuffle without a seed gets one, the same in every pipeline that has
     the same shuffles."""
-    while free := [s for s in pipeline.find("shuffle") if _unseeded(s)]:
+    while free := [s for s in pipeline.find(ops.SHUFFLE) if _unseeded(s)]:
         stage = free[0]
         args = {**stage.args, "seed": _SEED + max(0, stage.number)}
         pipeline = pipeline.swap(stage, replace(stage, args=args))
@@ -164,13 +165,13 @@ def comparable(pipeline: Pipeline) -> bool:
 
 
 def _repeats(stage: Stage) -> bool:
-    if stage.op == "shuffle":
+    if stage.op == ops.SHUFFLE:
         return True
     if not stage.functions:
         return stage.args.get("seed") is not None
-    ops = {op for function in stage.functions for op in function.ops}
+    inside = {op for function in stage.functions for op in function.ops}
     # A generator's state lies in a variable, which goes on from copy to copy.
-    if ops & {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}:
+    if inside & {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}:
         return False
     return all(function.seeded for function in stage.functions if function.random)
 

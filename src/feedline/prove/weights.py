@@ -12,11 +12,11 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from feedline.job.feeds import Ring
-from feedline.job.loop import CannotRun
-from feedline.job.snapshot import restored, same_draws, variables_of
-from feedline.job.steps.together import Together
-from feedline.job.steps.twin import OwnStep
+from feedline.fixes.means.own_step.graph_step import OwnStep
+from feedline.fixes.means.own_step.multi_step import MultiStep
+from feedline.job.loops.feeds import Ring
+from feedline.job.loops.loop import CannotRun
+from feedline.job.loops.snapshot import restored, same_draws, variables_of
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def compare_own(step: OwnStep, *, fused: bool = False) -> SameWeights:
     return found
 
 
-def compare_together(together: Together, ring: Ring, spec: Any) -> SameWeights:
+def compare_together(together: MultiStep, ring: Ring, spec: Any) -> SameWeights:
     """Steps of the script's own, one by one and as many in one launch, on the same
     batches: all that they change."""
     count = len(ring.batches)
@@ -146,7 +146,7 @@ def _compared(
 
 @contextmanager
 def _deterministic() -> Iterator[None]:
-    from tensorflow.python.framework import config
+    from feedline.job.private.tensorflow import config
 
     if config.is_op_determinism_enabled():
         yield

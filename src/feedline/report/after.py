@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from feedline import fixes
 from feedline.fixes.plan import Plan
 from feedline.measure.measurement import Estimate, Measurement, StageCost, StepTimes
 from feedline.prove.proof import Cured
 from feedline.report.report import AfterRow, ProofRow
+from feedline.report.rounding import tidy, tidy_interval, tidy_shares
 from feedline.report.stages import Stages
-from feedline.report.tidy import tidy, tidy_interval, tidy_shares
 
 
 def after(cured: Cured, measured: Measurement, stages: Stages) -> AfterRow | None:
@@ -48,7 +49,7 @@ def _expected(
     for edit in plan.edits:
         if (proposal := proposals.get(edit)) is None:
             continue
-        if edit.fix.startswith("cache"):
+        if fixes.keeps(edit):
             first = costs
         if proposal.costs is not None:
             costs = proposal.costs

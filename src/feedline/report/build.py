@@ -9,11 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from feedline.causes.asking import spared
 from feedline.causes.finding import Finding
-from feedline.causes.look import spared
 from feedline.fixes.plan import Trial
 from feedline.job.job import Job
-from feedline.job.pipeline import Where
+from feedline.job.tfdata.pipeline import Where
 from feedline.measure.measurement import (
     WAITED_S,
     Machine,
@@ -33,8 +33,8 @@ from feedline.report.report import (
     RunRow,
     StepRow,
 )
+from feedline.report.rounding import tidy, tidy_interval, tidy_shares
 from feedline.report.stages import Stages
-from feedline.report.tidy import tidy, tidy_interval, tidy_shares
 from feedline.report.verdict import sentence
 
 

@@ -48,16 +48,6 @@ def percent(share: float | None) -> str:
     return f"{share * 100:.0f} %"
 
 
-def size(count: float | None) -> str:
-    """Bytes: `588 KiB`."""
-    if count is None or not math.isfinite(count) or count < 0:
-        return UNKNOWN
-    if count < 1024:
-        return f"{count:.0f} B"
-    power = min(3, int(math.log(count, 1024)))
-    return f"{number(count / 1024**power)} {('B', 'KiB', 'MiB', 'GiB')[power]}"
-
-
 def ratio(before: float, after: float) -> float | None:
     """How many times faster `after` is, None where it cannot be said."""
     if not (math.isfinite(before) and math.isfinite(after)) or after <= 0:

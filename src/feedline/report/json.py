@@ -4,7 +4,8 @@ The Report's own types say how to read it, so a field that is added to a row is
 written and read without another word here. What comes from a file is checked
 field by field: a damaged report is a ReportError that names the file and the
 place. NaN and infinity are not JSON; they are written as null, which reads back
-as "not measured".
+as "not measured". In `basis`, the measurement itself, they are written as text and
+read back as they were.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import json
 import math
 import os
 import types
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from feedline.errors import ReportError
 from feedline.report import target
+from feedline.report.basis import FORMAT, Basis, plain_value
 from feedline.report.report import SCHEMA, SHARES, Report
 
 MAX_BYTES = 50_000_000
@@ -26,19 +31,24 @@ MAX_BYTES = 50_000_000
 
 def to_json(report: Report, *, indent: int | None = 2) -> str:
     """The report as JSON text, ASCII only, the schema's number first."""
-    data = asdict(report)
+    data = finite(asdict(replace(report, basis=None)))
     ordered = {"schema": data.pop("schema"), **data}
-    return json.dumps(finite(ordered), indent=indent, allow_nan=False) + "\n"
+    if report.basis is not None:
+        basis = msgspec.to_builtins(report.basis, enc_hook=plain_value)
+        ordered["basis"] = finite(basis, otherwise=str)
+    return json.dumps(ordered, indent=indent, allow_nan=False) + "\n"
 
 
-def finite(value: Any) -> Any:
-    """The same data with null for what is not a number."""
+def finite(
+    value: Any, otherwise: Callable[[float], str | None] = lambda _: None
+) -> Any:
+    """The same data with null, or what `otherwise` gives, for what is not a number."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return value if math.isfinite(value) else otherwise(value)
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: finite(item, otherwise) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
+        return [finite(item, otherwise) for item in value]
     return value
 
 
@@ -55,9 +65,21 @@ def from_json(text: str) -> Report:
             f"its schema is {data['schema']!r} and this feedline reads schema "
             f"{SCHEMA}; a newer feedline may be needed"
         )
+    basis = _basis(data.pop("basis", None))
     report: Report = _decode(Report, data, "report")
     _check_shares(report)
-    return report
+    return replace(report, basis=basis)
+
+
+def _basis(data: Any) -> Basis | None:
+    """What another feedline kept in another form is passed over."""
+    if data is None or (isinstance(data, dict) and data.get("format") != FORMAT):
+        return None
+    try:
+        return msgspec.convert(data, Basis, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        at = str(error).replace("$", "report.basis")
+        raise ReportError(f"its measurement is damaged: {at}") from None
 
 
 def _check_shares(report: Report) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from feedline.measure.measurement import Measurement
-from feedline.measure.trace.capture import Capture
-from feedline.measure.trace.kinds import KINDS
+from feedline.measure.profile.capture import Capture
+from feedline.measure.profile.kinds import KINDS
 from feedline.report.report import (
     PartRow,
     ProofRow,
@@ -13,7 +13,7 @@ from feedline.report.report import (
     TimelineRow,
     TraceRow,
 )
-from feedline.report.tidy import tidy
+from feedline.report.rounding import tidy
 
 
 def observed(measurement: Measurement) -> ProofRow | None:

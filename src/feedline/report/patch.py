@@ -19,15 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from feedline import fixes
 from feedline.errors import FeedlineError
-from feedline.job.source import is_library
+from feedline.files import whole
+from feedline.fixes.patching import CannotEdit
+from feedline.fixes.place import Place
+from feedline.fixes.places import places
+from feedline.job.source.lines import is_library
 from feedline.report.patches import comments, lines
-from feedline.report.patches.document import CannotEdit, CannotRead, Document
-from feedline.report.patches.edits import NEEDS_ALL, edit, locate
+from feedline.report.patches.document import CannotRead, Document
+from feedline.report.patches.edits import edit, locate
 from feedline.report.patches.find import count
 from feedline.report.patches.functions import as_graph
 from feedline.report.patches.names import autotune_at
-from feedline.report.patches.places import Place, places
 from feedline.report.patches.unified import unified
 
 __all__ = ["Outcome", "Patch", "Place", "diff", "make", "places", "root_of", "save"]
@@ -100,14 +104,10 @@ def root_of(places: Iterable[Place], cwd: Path | None = None) -> Path:
 
 def save(text: str, path: Path) -> None:
     """Whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(text.encode("utf-8", "surrogateescape"))
-        os.replace(part, path)
+        whole.write(path, text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise FeedlineError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 # ------------------------------------------------------------------------ files
@@ -143,7 +143,7 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
     """The file with what can be done, and what became of each place."""
     document = Document(raw)
     document.whole = any(
-        place.edit.fix in NEEDS_ALL or place.op == "def" for place in places
+        _patch(place).whole_file or place.op == "def" for place in places
     )
     for number, place in enumerate(places):
         document.marks["line", number] = _line(document, place)
@@ -158,7 +158,7 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
         try:
             call = locate(document.tree, place, count(places, place))
             document.marks["call", number] = call.at
-            if place.edit.fix.startswith("prefetch"):
+            if _patch(place).at_end:
                 document.slots.add(("call", number))
         except CannotEdit as reason:
             refused[number] = str(reason)
@@ -167,6 +167,11 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
         for number, place in enumerate(places)
     ]
     return document.result(), outcomes
+
+
+def _patch(place: Place) -> fixes.Patch:
+    fix = fixes.all().get(place.edit.fix)
+    return fixes.Patch() if fix is None else fix.patch
 
 
 def _line(document: Document, place: Place) -> int:

@@ -13,9 +13,9 @@ from typing import Any
 
 from feedline.errors import FeedlineError, ReportError
 from feedline.fixes import saved
+from feedline.fixes.place import Place
 from feedline.fixes.saved import PlanError, SavedPlan
 from feedline.report.json import from_json
-from feedline.report.patches.places import Place
 
 _COUNTS = ("line", "nth", "of", "alike", "over")
 _MOST = 10**9

@@ -12,6 +12,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from feedline.report.basis import Basis
+
 SCHEMA = 1
 
 SHARES = ("input", "transfer", "overhead", "compute")
@@ -161,7 +163,7 @@ class ProofRow:
 
 @dataclass(frozen=True)
 class SpanRow:
-    """`kind` is one of `feedline.measure.trace.kinds.KINDS`; `label` says what ran:
+    """`kind` is one of `feedline.measure.profile.kinds.KINDS`; `label` says what ran:
     a kernel, an op, a stage of the pipeline."""
 
     start_ms: float
@@ -234,6 +236,8 @@ class Report:
     notes: tuple[str, ...] = ()
     trace: TraceRow | None = None
     timeline: Timeline | None = None
+    basis: Basis | None = field(default=None, repr=False)
+    """What it was made from; None in a report of an older feedline."""
     schema: int = field(default=SCHEMA)
 
     @property

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from feedline.causes.look import is_python
-from feedline.job.pipeline import Pipeline, Stage, Where
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import StageCost
 from feedline.report.report import StageRow
-from feedline.report.tidy import tidy
+from feedline.report.rounding import tidy
 
 
 class Stages:
@@ -60,7 +60,7 @@ class Stages:
         stage = self._of(cost)
         calls = stage.args.get("num_parallel_calls") if stage else None
         chosen = isinstance(calls, int) and calls > 0
-        prefetch = cost.injected or (stage is not None and stage.op == "prefetch")
+        prefetch = cost.injected or (stage is not None and stage.op == ops.PREFETCH)
         return StageRow(
             name=cost.name,
             where=None if cost.where is None else str(cost.where),
@@ -74,7 +74,7 @@ class Stages:
             busy=tidy(cost.busy),
             ahead=cost.asynchronous,
             tuned=cost.asynchronous and not prefetch and not chosen,
-            python=stage is not None and is_python(stage),
+            python=stage is not None and stage.python,
             added=cost.injected,
             inputs=inputs,
         )

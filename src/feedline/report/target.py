@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from feedline.errors import FeedlineError, OutputExists
+from feedline.files import whole
 
 
 def check(
@@ -45,12 +46,7 @@ def write(target: Path, text: str, path: str | os.PathLike[str]) -> None:
             target.write_text(text, "utf-8")  # a pipe or a device: /dev/stdout
             return
         target = target.resolve()  # the file behind a link, not the link
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_text(text, "utf-8")
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
+        whole.write(target, text)
     except OSError as error:
         reason = error.strerror or str(error)
         raise FeedlineError(f"cannot write {path}: {reason}") from None

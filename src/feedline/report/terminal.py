@@ -19,9 +19,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from feedline.measure.trace.kinds import LABELS
+from feedline.files.sizes import size
+from feedline.measure.profile.kinds import LABELS
 from feedline.report.cured import after, fixes
-from feedline.report.format import ms, number, percent, ratio, seconds, size, times
+from feedline.report.format import ms, number, percent, ratio, seconds, times
 from feedline.report.page import Page
 from feedline.report.report import SHARES, FindingRow, Report, StageRow
 from feedline.report.verdict import PREPARATION

@@ -32,7 +32,7 @@ for part in range(4):
                 ),
             }
             made = tf.train.Example(features=tf.train.Features(feature=feature))
-            writer.write(made.SerializeToString())
+            writer.write(made.SerializeToString(deterministic=True))
 
 
 def parse(record):

@@ -7,7 +7,7 @@ Bound: compute
 import numpy as np
 import tensorflow as tf
 
-from feedline.words.config import Config
+from feedline.words.engine.config import Config
 from feedline.words.engine import Setup, tables
 from feedline.words.engine import tensorflow as engine
 from feedline.words.engine.kinds import Rates

@@ -10,7 +10,8 @@ import typer
 from feedline.cli.words.analogy import analogy
 from feedline.cli.words.classify import app as classify
 from feedline.cli.words.evaluate import evaluate
-from feedline.cli.words.export import export
+from feedline.cli.words.export import WithFormats, export
+from feedline.cli.words.options import Grouped
 from feedline.cli.words.similar import similar
 from feedline.cli.words.train import train
 
@@ -22,11 +23,11 @@ app = typer.Typer(
     no_args_is_help=False,
 )
 
-app.command()(train)
+app.command(cls=Grouped)(train)
 app.command()(similar)
 app.command()(analogy)
 app.command()(evaluate)
-app.command()(export)
+app.command(cls=WithFormats)(export)
 app.add_typer(classify, name="classify")
 
 

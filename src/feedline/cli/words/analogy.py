@@ -83,6 +83,6 @@ def parse(question: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _unclear(question: Sequence[str]) -> FeedlineError:
     return FeedlineError(
-        f'"{" ".join(question)}" is no question. Ask "king - man + woman", with a '
+        f'"{" ".join(question)}" is not a question. Ask "king - man + woman", with a '
         "sign between every two words, or give three words: man king woman"
     )

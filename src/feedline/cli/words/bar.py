@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from feedline.words.driver import Progress
+    from feedline.words.training.driver import Progress
 
 _STAGES = {
     "count": "counting words",

@@ -12,7 +12,7 @@ from feedline.cli.words.query import Format, Source, load
 from feedline.errors import FeedlineError
 
 if TYPE_CHECKING:
-    from feedline.words.evaluation import Analogies, Evaluation, Pairs, Section
+    from feedline.words.vectors.evaluation import Analogies, Evaluation, Pairs, Section
 
 
 def evaluate(
@@ -72,11 +72,11 @@ def evaluate(
             "nothing to evaluate with: give --analogies FILE, --pairs FILE or both. "
             "gensim has such files: gensim.test.utils.datapath('questions-words.txt')"
         )
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     place = None if json is None else target.check(json, force=force)
 
-    from feedline.words.evaluation import evaluate as score
+    from feedline.words.vectors.evaluation import evaluate as score
 
     found = load(Path(vectors), format_name)
     result = score(
@@ -136,7 +136,7 @@ def _save(result: Evaluation, place: Path, restrict: int) -> None:
     import json
     import math
 
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     def row(section: Section) -> dict[str, Any]:
         return {**asdict(section), "accuracy": section.accuracy}

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from feedline.cli.words.query import Format, Source, load
+
+
+class WithFormats(TyperCommand):
+    """Lists the formats in the help; only then are they loaded."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        from feedline.words import formats
+
+        rows = []
+        for name, known in formats.all().items():
+            if known.write is not None:
+                ends = "(a directory)" if known.folder else " ".join(known.endings)
+                shown = f"{name} *" if known.packed else name
+                rows.append((f"{shown:18} {ends}", known.used_by))
+        with formatter.section("Formats, OUT, read by"):
+            formatter.write_dl(rows, col_max=40)
 
 
 def export(
@@ -20,8 +37,7 @@ def export(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="word2vec, word2vec-binary, glove, numpy, gensim, keras, "
-            "savedmodel or projector; otherwise by the name of OUT.",
+            help="One of those below.  [default: by the name of OUT]",
         ),
     ] = None,
     limit: Annotated[
@@ -38,18 +54,8 @@ def export(
     VECTORS is a directory that `feedline words train` wrote, or any file of
     vectors that feedline reads, so this converts between formats too.
 
-    \b
-    Format            OUT              read by
-      word2vec          .vec .txt .w2v   gensim, fastText, spaCy, most others
-      word2vec-binary   .bin             gensim, word2vec
-      glove             .glove           what reads GloVe's text, without a header
-      numpy             .npz .npy        numpy.load; words in OUT's .txt with .npy
-      gensim            .kv              gensim's KeyedVectors.load (a pickle)
-      keras             .keras           keras.saving.load_model: words to vectors
-      savedmodel        (a directory)    tf.saved_model.load: words to vectors
-      projector         (a directory)    TensorBoard's embedding projector
-
-    The first three are packed where OUT ends with .gz, as in vectors.vec.gz.
+    Formats are listed below. Those with a * are compressed where OUT ends with
+    .gz, as in vectors.vec.gz.
 
     \b
     Examples:
@@ -62,10 +68,10 @@ def export(
 
     chosen = format_name or formats.guess(out)
     formats.check(out, chosen, force=force)
-    found = formats.first(load(Path(vectors), source_format), limit)
+    found = load(Path(vectors), source_format).first(limit)
     formats.write(found, out, chosen, force=force)
-    if found.subwords is not None and chosen not in ("gensim", "savedmodel"):
+    if found.subwords is not None and not formats.all()[chosen].subwords:
         typer.echo(
-            "The subwords were left out: this format has no place for them.", err=True
+            "The subwords were left out: this format cannot hold them.", err=True
         )
     typer.echo(f"{out}: {len(found):,} words, dimension {found.dim}, {chosen}")

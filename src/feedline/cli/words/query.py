@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from feedline.words.vectors import Neighbours, Vectors
+    from feedline.words.vectors.vectors import Neighbours, Vectors
 
 Source = Annotated[
     str,
@@ -31,8 +31,7 @@ Format = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="What VECTORS is, where it is not recognised: word2vec, "
-        "word2vec-binary, glove, fasttext, numpy or projector.",
+        help="The format of VECTORS, where it is not recognised.",
     ),
 ]
 

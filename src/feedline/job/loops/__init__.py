@@ -1,18 +1,19 @@
-"""The kinds of training loops, each able to answer the requests of `loop.py`.
+"""A live training loop that answers requests for steps.
 
-base.py      what they have in common: feeds, what the watch saw, the clock
-call.py      feedline can call the step itself: `Model.fit`'s train function, or
-             a `tf.function` that is handed an iterator
-python.py    the user's Python loop asks us for each batch
-function.py  the whole loop runs inside one `tf.function`
+    loop.py           the requests, and what a loop of any kind promises
+    base.py           what all loops share: feeds, what the watch saw, the clock
+    call.py           feedline can call the step itself: the train function of a
+                      `fit`, or a `tf.function` that is handed an iterator
+    python.py         the user's Python loop asks us for each batch
+    function.py       the whole loop runs inside one `tf.function`
+    feeds.py          where a step's batches come from: the job, the host, the device
+    devices.py        what lies on which device
+    snapshot.py       every variable and random state, saved and put back
+    step_state.py     what a traced step changes, and whether all of it can be put back
+    launches.py       several steps in one launch
+    drop_iterator.py  iterators that are dropped without waiting for AUTOTUNE's thread
+    facts.py          a loop as plain data: `Job`
 
-They are made and told what happens by `watch.py`. They measure nothing but the
-time that a request took.
+Loops are made and told what happens by `script/watch.py`. They measure nothing but the
+time that a request took. TensorFlow is loaded by the files that need it, not by this.
 """
-
-from feedline.job.loops.base import Loop, Variant
-from feedline.job.loops.call import CallLoop
-from feedline.job.loops.function import FunctionLoop
-from feedline.job.loops.python import PythonLoop
-
-__all__ = ["CallLoop", "FunctionLoop", "Loop", "PythonLoop", "Variant"]

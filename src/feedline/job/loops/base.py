@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeVar
 
-from feedline.job.devices import accelerator, quiesce
-from feedline.job.feeds import Live, Ring, batch_size
-from feedline.job.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
-from feedline.job.pipeline import Where
+from feedline.job.loops.devices import accelerator, quiesce
+from feedline.job.loops.feeds import Live, Ring, batch_size
+from feedline.job.loops.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
+from feedline.job.tfdata.pipeline import Where
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Loop:
             self.live.renewals = max(0, (self.epochs or 1) - self.passes)
 
     def rereadable(self) -> bool:
-        from feedline.job.read import read
+        from feedline.job.tfdata.read import read
 
         try:
             return read(self.source).rereadable

@@ -8,11 +8,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from feedline.job.devices import joined, sync
-from feedline.job.feeds import Ring
-from feedline.job.loop import CannotRun, Clock, LoopEnded, Ran, Run
 from feedline.job.loops.base import Loop, refusable
-from feedline.job.pipeline import Where
+from feedline.job.loops.devices import joined, sync
+from feedline.job.loops.feeds import Ring
+from feedline.job.loops.loop import CannotRun, Clock, LoopEnded, Ran, Run
+from feedline.job.tfdata.pipeline import Where
 
 
 class CallLoop(Loop):

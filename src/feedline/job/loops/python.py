@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import CodeType
 from typing import Any
 
-from feedline.job.devices import sync
-from feedline.job.feeds import Live
-from feedline.job.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
 from feedline.job.loops.base import Loop, Variant
-from feedline.job.pipeline import Where
-from feedline.job.steps import bare, inline
-from feedline.job.steps.frames import running
-from feedline.job.steps.inline_step import InlineStep
-from feedline.job.steps.together import Together
-from feedline.job.steps.twin import OwnStep
+from feedline.job.loops.devices import sync
+from feedline.job.loops.feeds import Live
+from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Ran, Run
+from feedline.job.loops.own_steps import Launches, StepMaker, StepOnlyLoop
+from feedline.job.source.frames import reads_directly, running
+from feedline.job.tfdata.pipeline import Where
 
 
 class PythonLoop(Loop):
@@ -29,69 +27,71 @@ class PythonLoop(Loop):
 
     kind = "loop"
 
-    def __init__(self, where: Where | None, clock: Clock) -> None:
+    def __init__(
+        self, where: Where | None, clock: Clock, steps: StepMaker | None = None
+    ) -> None:
         super().__init__(where, clock)
+        self._make = steps
         self._experiment: Experiment[Any] | None = None
         self._finish: Callable[[Any], None] = lambda _: None
         self._run: Run | None = None
         self._left = 0
         self._begin = self._cpu = self._tracing = 0.0
         self._starts = self._unseen = 0
-        self._step: OwnStep | None = None
-        self._bare: bare.Bare | None = None
+        self._step: Any = None  # a `Step` and more: only the fixes look into it
+        self._bare: StepOnlyLoop | None = None
         self._direct = False
-        self.together: Together | None = None
+        self.together: Launches | None = None
 
-    def own_step(self) -> OwnStep:
+    def own_step(self) -> Any:
         """The user's function that is the step; raises `CannotRun` where there is
         none to be had."""
         if self._step is None:
             if self.strategy is not None:
                 raise CannotRun("a strategy runs the step")
-            self._step = (
-                self._inline_step()
-                if self.step_code is None
-                else OwnStep(self.step_code)
-            )
+            if self.step_code is None:
+                self._step, self.step_code = self._inline_step()
+            elif self._make is not None:
+                self._step = self._make.called(self.step_code)
+            else:
+                raise CannotRun("the script's step is only watched")
         return self._step
 
-    def _inline_step(self) -> OwnStep:
-        found, frame = None, running(self.body)
-        if self.where is not None:
-            found = inline.at(self.where.file, self.where.line)
-        if found is None or frame is None:
+    def _inline_step(self) -> tuple[Any, CodeType]:
+        made, frame = None, running(self.body)
+        if self._make is not None and self.where is not None and frame is not None:
+            made = self._make.in_loop(self.where, frame)
+        if made is None:
             raise CannotRun("the step stands in the loop itself, in no function")
-        made = InlineStep(found, frame)
-        self.step_code = found.aside.code
         return made
 
     def reads(self, dataset: Any, iterator: Any) -> None:
-        self._direct = bare.reads_directly(self.body)
+        self._direct = reads_directly(self.body)
         if self._bare is not None:
             self._bare.direct = self._direct
         super().reads(dataset, iterator)
 
-    def bare(self) -> bare.Bare | None:
+    def bare(self) -> StepOnlyLoop | None:
         """Set where nothing but the step stands in the loop's body."""
         if self.where is None or self.strategy is not None or not self._direct:
             return None
         frame = running(self.body)
-        if self._bare is None and frame is not None:
-            self._bare = bare.of(frame, self.where.line)
+        if self._bare is None and frame is not None and self._make is not None:
+            self._bare = self._make.step_only(frame, self.where.line)
             if self._bare is not None:
                 self._bare.direct = True
         return self._bare
 
-    def steps_together(self, number: int) -> Together:
+    def steps_together(self, number: int) -> Any:
         """So many steps in one launch; raises `CannotRun` where that is not to be
         had. A step that Python runs must be on as a graph by now."""
         found = self.bare()
-        if found is None:
+        if found is None or self._make is None:
             raise CannotRun("other things than the step stand in the loop")
         own = self._step if self._step is not None and self._step.on else None
         if self.eager and own is None:
             raise CannotRun("the step runs from Python")
-        return Together(found, number, own)
+        return self._make.launches(found, number, own)
 
     def take_together(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
         """The job's own next batch, after the steps that go before it."""

@@ -17,7 +17,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from feedline.measure.trace.kinds import LABELS
+from feedline.files.sizes import size
+from feedline.measure.profile.kinds import LABELS
 from feedline.report import format as shown
 from feedline.report.html.timeline import trimmed
 from feedline.report.html.view import view
@@ -53,9 +54,9 @@ def render(report: Report) -> str:
 
 
 def _embedded(report: Report) -> Report:
-    if report.timeline is None:
-        return report
-    return replace(report, timeline=trimmed(report.timeline))
+    """Without the measurement, which the page does not show."""
+    timeline = report.timeline and trimmed(report.timeline)
+    return replace(report, timeline=timeline, basis=None)
 
 
 def in_a_block(text: str) -> Markup:
@@ -93,8 +94,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    for name in ("ms", "number", "seconds", "percent", "size", "times"):
+    for name in ("ms", "number", "seconds", "percent", "times"):
         environment.filters[name] = getattr(shown, name)
+    environment.filters["size"] = size
     environment.filters["kind"] = lambda kind: LABELS.get(kind, kind)
     return environment
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from feedline.measure.trace.kinds import KINDS, LABELS
+from feedline.measure.profile.kinds import KINDS, LABELS
 from feedline.report.fitted import model_of
 from feedline.report.format import ms, number, ratio, seconds, times
 from feedline.report.html.assumptions import assumptions

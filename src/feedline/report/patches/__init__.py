@@ -1,6 +1,5 @@
 """The parts of `report/patch.py`: from the plan's edits to a diff of the source.
 
-    places.py      where in the user's source each edit belongs: plain data
     document.py    a file under edit: its bytes, its tree, changes that are checked
     tree.py        the calls in it, found by libcst, with their exact positions
     focus.py       what of a long file need not be parsed

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import libcst as cst
 
+from feedline.fixes.patching import CannotEdit
+from feedline.job.tfdata import ops
 from feedline.report.patches import lines
-from feedline.report.patches.document import CannotEdit, Document, Splice
+from feedline.report.patches.document import Document, Splice
 from feedline.report.patches.tree import Call, Tree
 
 # The parameters by their place, for calls that give them without a name.
 PARAMETERS = {
-    "map": ("map_func", "num_parallel_calls", "deterministic"),
-    "batch": ("batch_size", "drop_remainder", "num_parallel_calls", "deterministic"),
-    "interleave": (
+    ops.MAP: ("map_func", "num_parallel_calls", "deterministic"),
+    ops.BATCH: ("batch_size", "drop_remainder", "num_parallel_calls", "deterministic"),
+    ops.PREFETCH: ("buffer_size", "name"),
+    ops.INTERLEAVE: (
         "map_func",
         "cycle_length",
         "block_length",

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from feedline.fixes.patching import CannotEdit
 from feedline.report.patches import lines
-from feedline.report.patches.document import CannotEdit, Document, Splice
+from feedline.report.patches.document import Document, Splice
 from feedline.report.patches.tree import Call, Tree
 
 

@@ -17,15 +17,12 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from feedline.fixes.patching import CannotEdit
 from feedline.report.patches import lines
 from feedline.report.patches.focus import focused
 from feedline.report.patches.tree import Call, Tree
 
 _BOM = b"\xef\xbb\xbf"
-
-
-class CannotEdit(Exception):
-    """This change cannot be made as an edit here; the message says why."""
 
 
 class CannotRead(Exception):

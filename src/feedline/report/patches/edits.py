@@ -1,237 +1,142 @@
-"""One function per fix: the plan's change made in the user's source.
+"""The plan's change made in the user's source: the fix says how, with these tools.
 
-Each is given the call that it is about and raises `CannotEdit` where the change
-cannot be made there as an edit; then a comment says it.
+`At` is the `Source` of `fixes/patching.py`, over libcst's tree. A fix is asked for its
+edit; none is known here by name.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 
-from feedline.report.patches import arguments, chains, models
-from feedline.report.patches.document import CannotEdit, Document
+from feedline import fixes
+from feedline.fixes.patching import BY_HAND, CannotEdit
+from feedline.fixes.place import Place
+from feedline.report.patches import arguments, chains, models, names
+from feedline.report.patches.document import Document
 from feedline.report.patches.find import find
-from feedline.report.patches.names import autotune, data_module, tensorflow_module
-from feedline.report.patches.places import Place
 from feedline.report.patches.predicates import may_stand_before
 from feedline.report.patches.tree import Call, Tree
 
-_BY_HAND = ""  # the comment itself says why
-_OF_MODEL = (
-    "compile-step",
-    "jit-compile",
-    "row-sparse-embedding",
-    "steps-per-execution",
-)
-
-NEEDS_ALL = ("filter-first",)
-"""These look at functions that may be defined anywhere in the file."""
+_HERE = "here"
 
 
 def locate(tree: Tree, place: Place, together: int) -> Call:
     """The call that the edit is about."""
-    if place.edit.fix in _OF_MODEL:
+    fix = fixes.all().get(place.edit.fix)
+    if fix is None or fix.patch.edit is None:
+        raise CannotEdit(BY_HAND)
+    if fix.kind == "step":
         return models.compile_call(tree, place)
-    if place.edit.fix not in _EDITS:
-        raise CannotEdit(_BY_HAND)
     return find(tree, place, together)
 
 
 def edit(document: Document, place: Place, call: Call) -> None:
-    _EDITS[place.edit.fix](document, place, call)
+    change = fixes.all()[place.edit.fix].patch.edit
+    if change is None:
+        raise CannotEdit(BY_HAND)
+    document.marks[_HERE] = call.at
+    try:
+        change(At(document), place)
+    finally:
+        document.marks.pop(_HERE, None)
 
 
-def _parallel(document: Document, place: Place, call: Call) -> None:
-    if place.edit.args.get("split"):
-        raise CannotEdit(_BY_HAND)
-    tune = autotune(document.tree, call.node)
-    arguments.put(document, call, "num_parallel_calls", tune)
+class At:
+    """The source at the call that is marked."""
 
+    def __init__(self, document: Document) -> None:
+        self.document = document
 
-def _interleave(document: Document, place: Place, call: Call) -> None:
-    names = {"turns": "num_parallel_calls", "mixed": "num_parallel_reads"}
-    name = names.get(str(place.edit.args.get("way")))
-    if name is None or name not in arguments.PARAMETERS.get(call.name, ()):
-        raise CannotEdit(_BY_HAND)
-    arguments.put(document, call, name, autotune(document.tree, call.node))
+    @property
+    def _tree(self) -> Tree:
+        return self.document.tree
 
+    @property
+    def _call(self) -> Call:
+        found = self._tree.call_at(self.document.marks[_HERE])
+        if found is None:
+            raise CannotEdit("an earlier change took its place")
+        return found
 
-def _unordered(document: Document, _: Place, call: Call) -> None:
-    if "deterministic" not in arguments.PARAMETERS.get(call.name, ()):
-        raise CannotEdit(_BY_HAND)
-    if arguments.argument(call, "num_parallel_calls") is None:
-        raise CannotEdit("it does not run in parallel by an argument of its own")
-    arguments.put(document, call, "deterministic", "False")
+    @property
+    def name(self) -> str:
+        return self._call.name
 
+    @property
+    def text(self) -> bytes:
+        return self._tree.text
 
-def _prefetch(document: Document, _: Place, call: Call) -> None:
-    call = chains.end_of(document, call)
-    if call.name != "prefetch":
-        chains.append(document, call, "prefetch", autotune(document.tree, call.node))
+    def autotune(self) -> str:
+        return names.autotune(self._tree, self._call.node)
 
+    def data_module(self) -> str | None:
+        return names.data_module(self._tree, self._call.node)
 
-def _prefetch_to_device(document: Document, place: Place, call: Call) -> None:
-    tree, call = document.tree, chains.end_of(document, call)
-    module = data_module(tree, call.node)
-    if module is None:
-        raise CannotEdit("this file has no name for tf.data")
-    device = f"/{place.edit.args['device']}"
-    copy = f"{module}.experimental.copy_to_device({json.dumps(device)})"
-    document.marks["copied"] = call.at
-    chains.append(document, call, "apply", copy)
-    found = document.tree.call_at(document.marks.pop("copied"))
-    after = found and chains.following(document.tree, found)
-    if after is not None:
-        chains.append(document, after, "prefetch", "2")
+    def tensorflow_module(self) -> str | None:
+        return names.tensorflow_module(self._tree, self._call.node)
 
+    # --------------------------------------------------------------- arguments
 
-def _cache(document: Document, place: Place, call: Call) -> None:
-    if place.edit.args.get("on_disk"):
-        raise CannotEdit(_BY_HAND)
-    chains.append(document, call, "cache")
+    def takes(self, parameter: str) -> bool:
+        return parameter in arguments.PARAMETERS.get(self.name, ())
 
+    def argument(self, parameter: str) -> str | None:
+        given = arguments.argument(self._call, parameter)
+        return None if given is None else self._tree.code(given.value)
 
-_LOOKS_AT_NONE = ("prefetch", "shuffle", "repeat", "take")
-_WHOLE = (
-    "lambda *elements: {tf}.vectorized_map(lambda element: {f}(*element), elements)"
-)
+    def set_argument(self, parameter: str, value: str) -> None:
+        arguments.put(self.document, self._call, parameter, value)
 
+    # ------------------------------------------------------------------ chains
 
-def _vectorize(document: Document, place: Place, call: Call) -> None:
-    """TensorFlow's own vectoriser is right for any function of one element."""
-    tensorflow = tensorflow_module(document.tree, call.node)
-    given = arguments.argument(call, "map_func")
-    if tensorflow is None or given is None:
-        raise CannotEdit(_BY_HAND)
-    function = document.tree.code(given.value)
-    if re.search(r"\belements?\b", function) or "\n" in function:
-        raise CannotEdit(_BY_HAND)
-    if not function.isidentifier():
-        function = f"({function})"
-    whole = _WHOLE.format(tf=tensorflow, f=function)
-    document.marks["moved"] = call.at
-    arguments.put(document, call, "map_func", whole)
-    for moved in _passed_by(document, (*_LOOKS_AT_NONE, "batch")):
-        if moved == "batch":
-            break
-    else:
-        raise CannotEdit("no batch follows it in the same chain")
-    now = document.tree.call_at(document.marks.pop("moved"))
-    if now is not None:
-        _parallel(document, place, now)
+    def append(self, method: str, given: str = "", /) -> None:
+        chains.append(self.document, self._call, method, given)
 
+    def append_before(self, method: str) -> None:
+        before = chains.preceding(self._tree, self._call)
+        if before is not None:
+            chains.append(self.document, before, method)
 
-def _cache_before_shuffle(document: Document, place: Place, call: Call) -> None:
-    document.marks["moved"] = call.at
-    maps = int(place.edit.args["maps"])
-    if len(list(islice(_passed_by(document, ("map",)), maps))) < maps:
-        raise CannotEdit("the maps that follow it are not in the same chain")
-    now = document.tree.call_at(document.marks.pop("moved"))
-    before = now and chains.preceding(document.tree, now)
-    if before is not None:
-        chains.append(document, before, "cache")
+    def to_end(self) -> None:
+        self.document.marks[_HERE] = chains.end_of(self.document, self._call).at
 
+    def to_next(self) -> bool:
+        after = chains.following(self._tree, self._call)
+        if after is not None:
+            self.document.marks[_HERE] = after.at
+        return after is not None
 
-def _passed_by(document: Document, names: tuple[str, ...]) -> Iterator[str]:
-    """The links that follow the marked one change places with it, one after the
-    other, as long as they have one of these names."""
-    while True:
-        now = document.tree.call_at(document.marks["moved"])
-        after = now and chains.following(document.tree, now)
-        if after is None or after.name not in names:
-            return
-        chains.move_up(document, after)
-        yield after.name
+    def before(self) -> str | None:
+        found = chains.preceding(self._tree, self._call)
+        return None if found is None else found.name
 
+    def move_up(self) -> None:
+        chains.move_up(self.document, self._call)
 
-def _shuffle_ids(document: Document, place: Place, call: Call) -> None:
-    passes = ("map", "prefetch", "with_options", "assert_cardinality")
-    _move_before(document, call, lambda before: before.name in passes, place.over)
+    def passed_by(self, links: tuple[str, ...], /) -> Iterator[str]:
+        while True:
+            after = chains.following(self._tree, self._call)
+            if after is None or after.name not in links:
+                return
+            chains.move_up(self.document, after)
+            yield after.name
 
+    def may_stand_before(self) -> bool:
+        before = chains.preceding(self._tree, self._call)
+        return before is not None and may_stand_before(self._tree, self._call, before)
 
-def _filter_first(document: Document, _: Place, call: Call) -> None:
-    def may_pass(before: Call) -> bool:
-        now = chains.following(document.tree, before)
-        return (
-            before.name == "map"
-            and now is not None
-            and may_stand_before(document.tree, now, before)
-        )
+    # ------------------------------------------------------------------ models
 
-    _move_before(document, call, may_pass, most=1)
+    def set_compile(self, parameter: str, value: str) -> None:
+        models.check_own_compile(self._tree, parameter)
+        self.set_argument(parameter, value)
 
+    def set_attribute(self, attribute: str, value: str) -> bool:
+        receiver = self._call.receiver
+        model = "" if receiver is None else self._tree.code(receiver)
+        return models.set_attribute(self.document, model, attribute, value)
 
-def _move_before(
-    document: Document, call: Call, may_pass: Callable[[Call], bool], most: int
-) -> None:
-    """As far up as it may, over `most` links, and over a map at least."""
-    document.marks["moved"] = call.at
-    passed: list[str] = []
-    while len(passed) < most:
-        now = document.tree.call_at(document.marks["moved"])
-        before = now and chains.preceding(document.tree, now)
-        if now is None or before is None or not may_pass(before):
-            break
-        chains.move_up(document, now)
-        passed.append(before.name)
-    del document.marks["moved"]
-    if "map" not in passed:
-        raise CannotEdit("the map before it is not in the same chain, or not the same")
-
-
-def _compile_step(document: Document, _: Place, call: Call) -> None:
-    if arguments.argument(call, "run_eagerly") is not None:
-        arguments.put(document, call, "run_eagerly", "False")
-        return
-    receiver = "" if call.receiver is None else document.tree.code(call.receiver)
-    if not models.set_attribute(document, receiver, "run_eagerly", "False"):
-        raise CannotEdit("run_eagerly is not set in this file")
-
-
-def _compiled(document: Document, call: Call, name: str, value: str) -> None:
-    models.check_own_compile(document.tree, name)
-    arguments.put(document, call, name, value)
-
-
-_COUNTED = re.compile(rb"\bvalidation_steps\s*=|\.(evaluate|predict)\([^)]*\bsteps\s*=")
-
-
-def _steps(document: Document, place: Place, call: Call) -> None:
-    """In `compile` it holds for all that the model does, and Keras goes past a number
-    of steps that it does not divide."""
-    steps = int(place.edit.args["steps"])
-    text = document.tree.text
-    fits = len(re.findall(rb"\.fit\(", text))
-    if _COUNTED.search(text) or (b"steps_per_epoch" in text and fits > 1):
-        raise CannotEdit("steps are counted elsewhere, and must be a multiple of it")
-    _compiled(document, call, "steps_per_execution", str(steps))
-
-
-def _jit(document: Document, _: Place, call: Call) -> None:
-    _compiled(document, call, "jit_compile", "True")
-
-
-def _row_sparse(document: Document, place: Place, call: Call) -> None:
-    models.after_compile(document, call, lazy=bool(place.edit.args.get("lazy")))
-
-
-_EDITS: dict[str, Callable[[Document, Place, Call], None]] = {
-    "parallel-map": _parallel,
-    "parallel-batch": _parallel,
-    "interleave": _interleave,
-    "unordered": _unordered,
-    "prefetch": _prefetch,
-    "prefetch-to-device": _prefetch_to_device,
-    "cache": _cache,
-    "cache-before-shuffle": _cache_before_shuffle,
-    "vectorize-map": _vectorize,
-    "shuffle-ids": _shuffle_ids,
-    "filter-first": _filter_first,
-    "compile-step": _compile_step,
-    "steps-per-execution": _steps,
-    "jit-compile": _jit,
-    "row-sparse-embedding": _row_sparse,
-}
+    def call_after(
+        self, module: str, function: str, known: tuple[str, ...], given: str, /
+    ) -> None:
+        models.after_compile(self.document, self._call, module, function, known, given)

@@ -10,22 +10,17 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from feedline.report.patches.document import CannotEdit
-from feedline.report.patches.places import Place
+from feedline.fixes.patching import CannotEdit
+from feedline.fixes.place import Place
+from feedline.job.tfdata import ops
 from feedline.report.patches.tree import Call, Tree
-
-_NAMES = {
-    "tfrecord": "TFRecordDataset",
-    "text_line": "TextLineDataset",
-    "fixed_length_record": "FixedLengthRecordDataset",
-    "csv": "CsvDataset",
-}
 
 
 def find(tree: Tree, place: Place, together: int) -> Call:
     """`together` is how many stages of this line and kind get the same edit: where
     one call made several stages, it may be edited only if all of them do."""
-    name = _NAMES.get(place.op, place.op)
+    known = ops.OPS.get(place.op)
+    name = (known and known.public) or place.op
     calls = [call for call in tree.calls if call.name == name]
     # A call with unpacked arguments, and before Python 3.11 one with keywords,
     # counts as standing where its whole chain begins.

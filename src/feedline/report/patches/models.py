@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from feedline.fixes.patching import CannotEdit
+from feedline.fixes.place import Place
 from feedline.report.patches import lines
-from feedline.report.patches.document import CannotEdit, Document, Splice
-from feedline.report.patches.places import Place
+from feedline.report.patches.document import Document, Splice
 from feedline.report.patches.tree import Call, Tree
-
-_IMPORT = "from feedline.rows import install as {name}"
 
 
 def compile_call(tree: Tree, place: Place) -> Call:
@@ -81,14 +80,24 @@ def set_attribute(document: Document, model: str, name: str, value: str) -> bool
     return False
 
 
-def after_compile(document: Document, call: Call, *, lazy: bool) -> None:
-    """`row_sparse(model, lazy=...)` as the statement after compile, and its import."""
+def after_compile(
+    document: Document,
+    call: Call,
+    module: str,
+    function: str,
+    names: tuple[str, ...],
+    arguments: str,
+) -> None:
+    """`name(model, arguments)` as the statement after compile, and its import under
+    the first of these names that is free."""
     tree = document.tree
     if call.receiver is None:
         raise CannotEdit("the model has no name")
     model = tree.code(call.receiver)
-    name, is_imported = _import_name(tree)
-    new = f"{name}({model}, lazy={lazy})"
+    text = f"from {module} import {function} as "
+    imports = {name: text + name for name in names}
+    name, is_imported = _import_name(tree, imports)
+    new = f"{name}({model}, {arguments})"
     if any(tree.code(each.node) == new for each in tree.calls):
         return
     statement = tree.parent(call.node)
@@ -97,7 +106,7 @@ def after_compile(document: Document, call: Call, *, lazy: bool) -> None:
         raise CannotEdit("compile is not a statement of its own")
     splices = [_statement_after(tree, statement, line, new.encode())]
     if not is_imported:
-        splices.append(_import(tree, call, _IMPORT.format(name=name).encode()))
+        splices.append(_import(tree, call, imports[name].encode()))
     document.splice(*splices)
 
 
@@ -112,19 +121,19 @@ def _statement_after(
     return Splice(end, end, b"; " + new)
 
 
-def _import_name(tree: Tree) -> tuple[str, bool]:
+def _import_name(tree: Tree, imports: dict[str, str]) -> tuple[str, bool]:
     """A name that is free in this file; or the one that it already imports."""
-    names = ("row_sparse", "feedline_row_sparse")
     for node in tree.nodes():
         if isinstance(node, cst.ImportFrom):
-            for name in names:
-                if tree.code(node) == _IMPORT.format(name=name):
+            for name, statement in imports.items():
+                if tree.code(node) == statement:
                     return name, True
     taken = {node.value for node in tree.nodes() if isinstance(node, cst.Name)}
-    for name in names:
+    for name in imports:
         if name not in taken:
             return name, False
-    raise CannotEdit("row_sparse is taken for something else in this file")
+    first = next(iter(imports))
+    raise CannotEdit(f"{first} is taken for something else in this file")
 
 
 def _import(tree: Tree, call: Call, new: bytes) -> Splice:

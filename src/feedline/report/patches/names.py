@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from feedline.report.patches.document import CannotEdit, Document
+from feedline.fixes.patching import CannotEdit
+from feedline.report.patches.document import Document
 from feedline.report.patches.tree import Tree
 
 _ROOTS = ("tensorflow", "tensorflow.compat.v2", "tensorflow.compat.v1")

@@ -29,10 +29,10 @@ from feedline.words.classify.examples import (
     one_line,
 )
 from feedline.words.classify.options import Options
-from feedline.words.counting import Counted
 from feedline.words.engine.simd import TILE, WIDTH
 from feedline.words.engine.weights import blank, depth_of
-from feedline.words.vectors import Vectors
+from feedline.words.text.counting import Counted
+from feedline.words.vectors.vectors import Vectors
 
 if TYPE_CHECKING:
     from feedline.words.classify.score import Scores

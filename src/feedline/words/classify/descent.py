@@ -19,11 +19,11 @@ from feedline.errors import TrainingError
 from feedline.words.classify import kernel
 from feedline.words.classify.bags import Texts
 from feedline.words.classify.options import Options
-from feedline.words.driver import Progress
 from feedline.words.engine.kinds import Tally
 from feedline.words.engine.simd import WIDTH
 from feedline.words.engine.weights import Matrix, depth_of
-from feedline.words.loop import Leg
+from feedline.words.training.driver import Progress
+from feedline.words.training.loop import Leg
 
 Tell = Callable[[Progress], None]
 
@@ -151,7 +151,7 @@ def run(task: Descent, words: int, progress: Tell | None) -> dict[str, Any]:
         losses.append(leg.tally.loss / texts)
         if not np.isfinite(losses[-1]):
             raise TrainingError(
-                f"the loss is no number any more after epoch {epoch + 1}: lr "
+                f"the loss became NaN in epoch {epoch + 1}: lr "
                 f"{task.options.lr:g} is too high. Give a smaller one."
             )
     seconds = time.perf_counter() - started

@@ -15,7 +15,7 @@ import numpy as np
 from feedline.errors import ClassifierError
 from feedline.words.classify.classifier import Classifier
 from feedline.words.classify.options import Options
-from feedline.words.formats import bundle
+from feedline.words.formats.shared import bundle
 
 _WORDS = "vocabulary.txt"
 

@@ -19,15 +19,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.blocks import BLOCK
 from feedline.words.classify.bags import Texts
 from feedline.words.classify.examples import Example
-from feedline.words.corpus import Corpus
-from feedline.words.counting import Counted, Progress
-from feedline.words.encode import translated
-from feedline.words.scan import PADDING
-from feedline.words.shards import END
-from feedline.words.spool import Spool
+from feedline.words.text.blocks import BLOCK
+from feedline.words.text.corpus import Corpus
+from feedline.words.text.counting import Counted, Progress
+from feedline.words.text.encode import translated
+from feedline.words.text.scan import PADDING
+from feedline.words.text.shards import END
+from feedline.words.text.spool import Spool
 
 Choose = Callable[[Counted], NDArray[np.int32]]
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from feedline.errors import CorpusError
-from feedline.words.files import TextFile, find_files, open_text
+from feedline.files.sizes import size as shown_size
+from feedline.words.text.readers import TextFile, find_files, open_text
 
 PREFIX = b"__label__"
 FORMATS = ("fasttext", "csv", "tsv")
@@ -47,7 +48,7 @@ class Layout:
     def __post_init__(self) -> None:
         if self.format not in (None, *FORMATS):
             raise CorpusError(
-                f"{self.format!r} is no format of labelled text: give one of "
+                f"{self.format!r} is not a format of labelled text: give one of "
                 f"{', '.join(FORMATS)}."
             )
 
@@ -103,8 +104,9 @@ class FileExamples:
                 rest = lines.pop()
                 if len(rest) > LONGEST_LINE:
                     raise CorpusError(
-                        f"{file.path}: a line is longer than {LONGEST_LINE >> 20} MB. "
-                        "One line is one text: is it the right file?"
+                        f"{file.path}: a line is longer than "
+                        f"{shown_size(LONGEST_LINE)}. One line is one text: is it the "
+                        "right file?"
                     )
                 for line in lines:
                     yield line + b"\n"

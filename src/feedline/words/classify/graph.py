@@ -29,7 +29,7 @@ class Model(tf.Module):  # type: ignore[misc]
             raise ClassifierError(
                 f"this classifier finds words by the pattern {options.pattern!r}, and "
                 "TensorFlow's patterns are others than Python's: train one whose words "
-                "are what spaces divide"
+                "are split at spaces"
             )
         self.lower, self.sizes = options.lower, options.word_ngrams
         self.bucket, self.words = options.bucket, len(classifier.words)

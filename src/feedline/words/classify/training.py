@@ -9,8 +9,9 @@ classifier each time.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
-from os import PathLike
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -22,44 +23,39 @@ from feedline.words.classify.bags import Texts
 from feedline.words.classify.classifier import Classifier, blank_outputs, examples
 from feedline.words.classify.descent import Descent, Tell, copies, run
 from feedline.words.classify.encoded import Encoded, encode
-from feedline.words.classify.examples import Column
-from feedline.words.classify.options import Options
-from feedline.words.counting import Counted
-from feedline.words.driver import Progress
+from feedline.words.classify.examples import Column  # noqa: F401  (for type hints)
+from feedline.words.classify.options import Choices, Options, Request
 from feedline.words.engine.simd import WIDTH
 from feedline.words.engine.weights import Matrix, blank
-from feedline.words.phrases import Phrases
-from feedline.words.recipe import Recipe
-from feedline.words.table import LONGEST
-from feedline.words.vectors import Vectors
+from feedline.words.option import part, takes
+from feedline.words.text.counting import Counted
+from feedline.words.text.phrases import Phrases
+from feedline.words.text.recipe import Recipe
+from feedline.words.text.table import LONGEST
+from feedline.words.training.driver import Progress
+from feedline.words.vectors.vectors import Vectors
 
 _log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 14
 
 
-def train(
-    data: Any,
-    *,
-    pretrained: Vectors | str | PathLike[str] | None = None,
-    format: str | None = None,  # noqa: A002
-    label: Column | None = None,
-    text: Column | tuple[Column, ...] = (),
-    progress: Tell | None = None,
-    **options: Any,
-) -> Classifier:
+@takes(Request)
+def train(request: Request) -> Classifier:
     """Train on labelled texts: files, or pairs of a text and its label or labels.
 
-    `options` are those of `Options`: dim, epochs, lr, word_ngrams, min_count,
-    bucket, seed, threads, lower, pattern. `pretrained` are word vectors to start
-    from, or where they are; words that only they have are taken over.
-    `format`, `label` and `text` say how files are laid out: see examples.py.
+    The options are those of `feedline words classify train --help`, with the same
+    defaults. `pretrained` are word vectors to start from, or where they are; words
+    that only they have are kept too. `format`, `label` and `text` say how files are
+    laid out: see examples.py.
     """
-    start = _pretrained(pretrained, options)
+    progress = request.progress
+    options = asdict(part(request, Choices))
+    start = _pretrained(request.pretrained, options)
     chosen = Options.of(**options)
     vocabulary = _Vocabulary(chosen.min_count, start)
     read = encode(
-        examples(data, format, label, text),
+        examples(request.data, request.format, request.label, request.text),
         vocabulary.choose,
         lower=chosen.lower,
         pattern=chosen.pattern,
@@ -112,7 +108,7 @@ def train(
 
 
 def _pretrained(
-    given: Vectors | str | PathLike[str] | None, options: dict[str, Any]
+    given: Vectors | str | os.PathLike[str] | None, options: dict[str, Any]
 ) -> Vectors | None:
     if given is None:
         return None

@@ -22,42 +22,16 @@ A further engine is one file here and one line in `ENGINES`.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from feedline.errors import TrainingError
+from feedline.words.engine.options import Setup as Setup
 
 ENGINES = {
     "cpu": "feedline.words.engine.cpu",
-    "reference": "feedline.words.engine.reference",
     "tensorflow": "feedline.words.engine.tensorflow",
+    "reference": "feedline.words.engine.reference",
 }
-PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What the engine runs on; only `tensorflow` has a choice."""
-
-    devices: str | None = None
-    precision: str = "float32"
-    cluster: Path | None = None
-    """A file in the form of TF_CONFIG."""
-    worker: int | None = None
-    """Which worker of the cluster this is; None is what the file says."""
-    device_memory: float | None = None
-    """GB of rows that a device may hold; None is what it has."""
-
-    def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise TrainingError(
-                f"precision is {self.precision!r}; it can be {', '.join(PRECISIONS)}."
-            )
-        if self.device_memory is not None and not self.device_memory > 0:
-            raise TrainingError(
-                f"device_memory is {self.device_memory}: give a number of GB above 0."
-            )
 
 
 def engine(name: str) -> Any:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
 from feedline.words.engine import bag, skipgram
 from feedline.words.engine import glove as glove_kernel
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates, Tally
 from feedline.words.engine.simd import TILE, WIDTH
 from feedline.words.engine.tables import Tables, make

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
 from feedline.words.engine import tables as draw
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates, Tally
 from feedline.words.engine.tables import Tables
 from feedline.words.engine.weights import GloveWeights, Weights

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
+from feedline.words.engine.config import Config
 from feedline.words.engine.kinds import Rates, Tally
 from feedline.words.engine.tables import Tables
 from feedline.words.engine.weights import GloveWeights, Weights

@@ -22,8 +22,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
-from feedline.words.subwords import table as subword_table
+from feedline.words.engine.config import Config
+from feedline.words.vectors.subwords import table as subword_table
 
 MULTIPLIER = 6364136223846793005
 INCREMENT = 1442695040888963407

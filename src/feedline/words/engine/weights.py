@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from feedline.words.config import Config
+from feedline.words.engine.config import Config
 
 Matrix = NDArray[np.float32]
 

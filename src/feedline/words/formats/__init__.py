@@ -1,4 +1,7 @@
-"""Vectors from and for other programs: one file per format.
+"""Vectors from and for other programs: one file per format, found by its presence.
+
+A file here with a `FORMAT` (format.py) is a format: it says its name, how it is
+recognised, what it reads and writes. What several need is in shared/.
 
 `read` looks at what a file holds, not at its name, unless the format is given;
 `write` goes by the name. A file that is cut short, lies about its size or is of
@@ -9,61 +12,38 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 from feedline.errors import VectorsError
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target, text
+from feedline.words.formats.shared.source import Source, opened
+from feedline.words.vectors.vectors import Vectors
 
-# Name -> module. Readers take an open Source; numpy (which maps the file) and
-# projector (which is a directory) a path.
-_MODULES = {
-    "word2vec": "word2vec",
-    "word2vec-binary": "word2vec_binary",
-    "glove": "glove",
-    "fasttext": "fasttext",
-    "numpy": "numpy",
-    "projector": "projector",
-    "gensim": "gensim",
-    "keras": "keras",
-    "savedmodel": "savedmodel",
-}
 
-READABLE = (
-    "feedline",
-    "word2vec",
-    "word2vec-binary",
-    "glove",
-    "fasttext",
-    "numpy",
-    "projector",
-)
-WRITABLE = (
-    "word2vec",
-    "word2vec-binary",
-    "glove",
-    "numpy",
-    "gensim",
-    "keras",
-    "savedmodel",
-    "projector",
-)
-# Written as a directory, which the format itself looks at.
-_DIRECTORIES = ("projector", "savedmodel")
+@cache
+def all() -> Mapping[str, Format]:  # noqa: A001 - read as `formats.all()`
+    """Every format by its name, in the order of the alphabet."""
+    found = {}
+    for one in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{one.name}")
+        if isinstance(known := getattr(module, "FORMAT", None), Format):
+            found[known.name] = known
+    return MappingProxyType(dict(sorted(found.items())))
 
-_PACKED = ("word2vec", "word2vec-binary", "glove")
 
-_BY_NAME = {
-    ".vec": "word2vec",
-    ".txt": "word2vec",
-    ".w2v": "word2vec",
-    ".bin": "word2vec-binary",
-    ".glove": "glove",
-    ".npz": "numpy",
-    ".npy": "numpy",
-    ".kv": "gensim",
-    ".keras": "keras",
-}
+def readable() -> tuple[str, ...]:
+    """The names of the formats that can be read."""
+    return tuple(name for name, one in all().items() if one.readable)
+
+
+def writable() -> tuple[str, ...]:
+    """The names of the formats that vectors are exported to."""
+    return tuple(name for name, one in all().items() if one.write is not None)
 
 
 def read(
@@ -73,35 +53,25 @@ def read(
 ) -> Vectors:
     """Vectors from a saved directory or a file, plain or gzip, xz or zstd.
 
-    `limit` takes the first so many words, which in most files are the most
-    frequent.
+    `limit` takes only the first words, which in most files are the most frequent.
     """
-    from feedline.words.formats import detect, directory
-    from feedline.words.formats.source import opened
-
     path = Path(path)
-    if format is not None and format not in READABLE:
+    if format is not None and format not in readable():
         raise VectorsError(
-            f"{format!r} is no format that feedline reads: give one of "
-            f"{', '.join(READABLE)}"
+            f"vectors cannot be read as {format!r}: give one of {', '.join(readable())}"
         )
     if limit is not None and limit < 1:
-        raise VectorsError(f"the first {limit} words are none: give 1 or more")
-    if format is None and path.is_dir():
-        format = detect.of_directory(path)  # noqa: A001
-    if format == "feedline":
-        return first(directory.read(path), limit)
-    if format == "projector":
-        return _module(format).read(path, limit=limit)  # type: ignore[no-any-return]
+        raise VectorsError(f"limit is {limit}: give 1 or more")
+    known = _of_folder(path) if format is None else all()[format]
+    if known is not None and known.read_folder is not None:
+        return known.read_folder(path, limit=limit)
     with opened(path) as source:
         if source.peek(3) == b"\xef\xbb\xbf":  # some editors' mark of UTF-8
             source.read(3)
-        format = format or detect.of_file(source)  # noqa: A001
-        if format != "numpy":
-            return _module(format).read(source, limit=limit)  # type: ignore[no-any-return]
-        if source.size is None:
-            source.fail("a NumPy file is not read compressed: unpack it first")
-    return _module(format).read(path, limit=limit)  # type: ignore[no-any-return]
+        known = known or _of_file(source)
+        if known.read is None:
+            source.fail(known.refused)
+        return known.read(source, limit=limit)
 
 
 def write(
@@ -114,30 +84,31 @@ def write(
     """Export; where no format is given, the name's ending says it."""
     name = format or guess(path)
     place = check(path, name, force=force)
-    _module(name).write(vectors, place)
+    run = all()[name].write
+    assert run is not None
+    run(vectors, place)
     return place
 
 
 def check(path: str | os.PathLike[str], name: str, *, force: bool = False) -> Path:
     """Where an export may be written; an error, before any work, if it may not."""
-    from feedline.words.formats import target
-
-    if name not in WRITABLE:
+    if name not in writable():
         raise VectorsError(
-            f"{name!r} is no format that feedline writes: give one of "
-            f"{', '.join(WRITABLE)}"
+            f"vectors cannot be written as {name!r}: give one of "
+            f"{', '.join(writable())}"
         )
-    if Path(path).suffix == ".gz" and name not in _PACKED:
+    known = all()[name]
+    if Path(path).suffix == ".gz" and not known.packed:
+        packed = ", ".join(one.name for one in all().values() if one.packed)
         raise VectorsError(
             f"{name} is not written compressed, and {os.fspath(path)!r} ends with .gz: "
-            f"leave it out. {', '.join(_PACKED)} are"
+            f"leave it out. {packed} are"
         )
-    module = _module(name)
     place = Path(path).absolute()
-    if name not in _DIRECTORIES:
+    if not known.folder:
         place = target.check(path, force=force)
-    if hasattr(module, "check"):
-        module.check(place, force=force)
+    if known.check is not None:
+        known.check(place, force=force)
     return place
 
 
@@ -146,30 +117,37 @@ def guess(path: str | os.PathLike[str]) -> str:
     name = Path(path)
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
-    found = _BY_NAME.get(name.suffix.lower())
+    endings = {end: one.name for one in all().values() for end in one.endings}
+    found = endings.get(name.suffix.lower())
     if found is None:
-        known = ", ".join(f"{end} {name}" for end, name in _BY_NAME.items())
+        known = ", ".join(f"{end} {one}" for end, one in endings.items())
         raise VectorsError(
             f"the name {os.fspath(path)!r} does not say the format. Name it "
-            f"(--format), one of {', '.join(WRITABLE)}, or end the name with one of: "
+            f"(--format), one of {', '.join(writable())}, or end the name with one of: "
             f"{known}"
         )
     return found
 
 
-def first(vectors: Vectors, limit: int | None) -> Vectors:
-    """The first `limit` words only, all where it is None."""
-    if limit is None or limit >= len(vectors):
-        return vectors
-    counts = None if vectors.counts is None else vectors.counts[:limit]
-    return Vectors(
-        vectors.words[:limit],
-        vectors.matrix[:limit],
-        counts,
-        vectors.config,
-        vectors.subwords,
-    )
+def _of_folder(path: Path) -> Format | None:
+    if not path.is_dir():
+        return None
+    held = (one for one in all().values() if one.holds is not None and one.holds(path))
+    return next(held, None)
 
 
-def _module(name: str) -> Any:
-    return importlib.import_module(f"feedline.words.formats.{_MODULES[name]}")
+def _of_file(source: Source) -> Format:
+    """The format of a file by its content; an error that says what was seen."""
+    start = source.peek(1 << 12)
+    if not start:
+        source.fail("it is empty")
+    known = all().values()
+    by_magic = (one for one in known if start.startswith(one.magic))
+    by_text = (one for one in known if one.detect is not None and one.detect(source))
+    found = next(by_magic, None) or next(by_text, None)
+    if found is None:
+        source.fail(
+            "its format is not known: it is not text and begins with "
+            f"{text.shown(start[:16])}. If you know the format, name it"
+        )
+    return found

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from feedline.words import subwords
-from feedline.words.formats.source import Source, decoded, finite, log, unique
-from feedline.words.formats.text import check_dim
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared.source import Source, decoded, finite, log, unique
+from feedline.words.formats.shared.text import check_dim
+from feedline.words.vectors import subwords
+from feedline.words.vectors.vectors import Vectors
 
 MAGIC = struct.pack("<i", 793712314)
 
@@ -63,7 +64,7 @@ class _Arguments:
 
 def read(source: Source, *, limit: int | None = None) -> Vectors:
     if source.exactly(4, "the magic number") != MAGIC:
-        source.fail("it is no fastText model: the first four bytes are others")
+        source.fail("it is not a fastText model: the first four bytes differ")
     (version,) = struct.unpack("<i", source.exactly(4, "the version"))
     if version not in (11, 12):
         source.fail(f"its version is {version}; feedline knows fastText's 11 and 12")
@@ -93,7 +94,7 @@ def read(source: Source, *, limit: int | None = None) -> Vectors:
     if buckets and 1 <= cut[0] <= cut[1] and not plain:
         shared = source.array(buckets, dim, "the n-gram vectors")
         grams = subwords.Subwords(shared, *cut)
-        from feedline.words.formats.kernels import add_ngrams
+        from feedline.words.formats.shared.kernels import add_ngrams
 
         for start in range(0, len(raw), _TABLE):
             stop = start + _TABLE
@@ -205,3 +206,6 @@ def _refuse_quantised(source: Source) -> None:
         "it is a quantised fastText model (.ftz), whose vectors are only "
         "approximations. Give the .bin that it was made from"
     )
+
+
+FORMAT = Format("fasttext", magic=(MAGIC,), read=read)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import VectorsError
-from feedline.words import subwords
-from feedline.words.formats import target
-from feedline.words.subwords import Subwords
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target
+from feedline.words.vectors import subwords
+from feedline.words.vectors.subwords import Subwords
+from feedline.words.vectors.vectors import Vectors
 
 
 def from_gensim(source: Any) -> Vectors:
@@ -105,3 +106,16 @@ def write(vectors: Vectors, path: Path) -> None:
     with target.replaced(path) as part:
         # One file, so that it can be renamed: `separately` would name others in it.
         keyed.save(str(part), sep_limit=1 << 62)
+
+
+FORMAT = Format(
+    "gensim",
+    used_by="gensim's KeyedVectors.load (a pickle)",
+    endings=(".kv",),
+    magic=(b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+    refused="it is a pickle, such as gensim's save() makes. A pickle can run any code, "
+    "so feedline does not open one: load it in gensim and give the object to "
+    "Vectors.from_gensim, or save it there with save_word2vec_format",
+    write=write,
+    subwords=True,
+)

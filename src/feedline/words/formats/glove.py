@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from feedline.words.formats import target, text
-from feedline.words.formats.source import Source, unique
-from feedline.words.vectors import Vectors
+from feedline.words.formats import word2vec
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target, text
+from feedline.words.formats.shared.source import Source, unique
+from feedline.words.vectors.vectors import Vectors
 
 
 def read(source: Source, *, limit: int | None = None) -> Vectors:
@@ -30,3 +32,20 @@ def write(vectors: Vectors, path: Path) -> None:
     text.check_words(vectors.words, instead="Export as numpy, which takes any word.")
     with target.packed(path) as file:
         text.write_rows(file, vectors.words, vectors.matrix)
+
+
+def is_glove(source: Source) -> bool:
+    """Text without word2vec's header."""
+    start = source.peek(1 << 12)
+    return word2vec.header_of(start) is None and not text.CONTROL.search(start)
+
+
+FORMAT = Format(
+    "glove",
+    used_by="what reads GloVe's text, without a header",
+    endings=(".glove",),
+    detect=is_glove,
+    read=read,
+    write=write,
+    packed=True,
+)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import TensorFlowMissing, VectorsError
-from feedline.words.formats import target
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target
+from feedline.words.vectors.vectors import Vectors
 
 
 def layer(
@@ -34,7 +35,7 @@ def layer(
     made.set_weights([matrix])
     if not strings:
         return made
-    from feedline.words.graph import text_of
+    from feedline.words.vectors.graph import text_of
 
     words = keras.Input((None,), dtype="string", name="words")
     numbers = keras.layers.StringLookup(vocabulary=text_of(vectors), name="numbers")
@@ -63,3 +64,14 @@ def load() -> Any:
     except ImportError:
         raise TensorFlowMissing from None
     return keras
+
+
+FORMAT = Format(
+    "keras",
+    used_by="keras.saving.load_model: words to vectors",
+    endings=(".keras",),
+    magic=(b"\x89HDF",),
+    refused="it is HDF5 (.h5). Export the vectors from what wrote it as text",
+    write=write,
+    check=check,
+)

@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.words.formats import target
-from feedline.words.formats.source import decoded, finite, unique
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target
+from feedline.words.formats.shared.source import Source, decoded, finite, unique
+from feedline.words.vectors.vectors import Vectors
 
 
-def read(path: Path, *, limit: int | None = None) -> Vectors:
+def read(source: Source, *, limit: int | None = None) -> Vectors:
+    if source.size is None:
+        source.fail("a NumPy file is not read compressed: unpack it first")
+    path = source.path
     try:
         if zipfile.is_zipfile(path):
             words, matrix, counts = _npz(path)
@@ -41,7 +45,7 @@ def read(path: Path, *, limit: int | None = None) -> Vectors:
         zlib.error,
     ) as error:
         raise VectorsError(
-            f"cannot read {path}: it is no NumPy file of vectors ({error})"
+            f"cannot read {path}: it is not a NumPy file of vectors ({error})"
         ) from None
     if matrix.ndim != 2 or matrix.dtype.kind != "f":
         raise VectorsError(
@@ -149,3 +153,14 @@ def write_words(vectors: Vectors, path: Path) -> None:
             )
     with target.written(path) as file:
         file.write("".join(f"{word}\n" for word in vectors.words).encode())
+
+
+FORMAT = Format(
+    "numpy",
+    used_by="numpy.load; words in OUT's .txt with .npy",
+    endings=(".npz", ".npy"),
+    magic=(b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"),
+    read=read,
+    write=write,
+    check=check,
+)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import OutputExists, VectorsError
-from feedline.words.formats import target, text
-from feedline.words.formats.source import decoded, opened, unique
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target, text
+from feedline.words.formats.shared.source import decoded, opened, unique
+from feedline.words.vectors.vectors import Vectors
 
 TENSOR, METADATA, CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
 _HEADER = "word\tcount"
@@ -103,3 +104,14 @@ def _table(vectors: Vectors) -> str:
         return "".join(f"{word}\n" for word in vectors.words)
     rows = zip(vectors.words, vectors.counts.tolist(), strict=True)
     return f"{_HEADER}\n" + "".join(f"{word}\t{count}\n" for word, count in rows)
+
+
+FORMAT = Format(
+    "projector",
+    used_by="TensorBoard's embedding projector",
+    holds=is_projector,
+    read_folder=read,
+    write=write,
+    check=check,
+    folder=True,
+)

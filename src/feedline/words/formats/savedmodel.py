@@ -9,15 +9,14 @@ are kept: a word that was never seen has a vector, as in `Vectors`.
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import Any
 
 from feedline.errors import OutputExists, TensorFlowMissing, VectorsError
-from feedline.words.formats import target
-from feedline.words.vectors import Vectors
+from feedline.files.whole import replacing_folder
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target
+from feedline.words.vectors.vectors import Vectors
 
 MARK = "saved_model.pb"
 
@@ -42,7 +41,7 @@ def check(path: Path, *, force: bool) -> None:
 
 def write(vectors: Vectors, path: Path) -> None:
     try:
-        from feedline.words.graph import Lookup
+        from feedline.words.vectors.graph import Lookup
     except ImportError:
         raise TensorFlowMissing from None
     lookup = Lookup(vectors)
@@ -53,18 +52,18 @@ def save(module: Any, signature: Any, path: Path) -> None:
     """Write a module of TensorFlow's, whole or not at all; `check` comes before."""
     import tensorflow as tf
 
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    old = part.with_suffix(".old")
     try:
-        tf.saved_model.save(module, str(part), signatures=signature)
-        if path.exists():
-            os.rename(path, old)
-        os.rename(part, path)
+        with replacing_folder(path) as part:
+            tf.saved_model.save(module, str(part), signatures=signature)
     except (OSError, tf.errors.OpError) as error:
-        if old.exists() and not path.exists():
-            os.rename(old, path)
         raise VectorsError(f"cannot write {path}: {error}") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
+
+
+FORMAT = Format(
+    "savedmodel",
+    used_by="tf.saved_model.load: words to vectors",
+    write=write,
+    check=check,
+    folder=True,
+    subwords=True,
+)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from feedline.words.formats import target, text
-from feedline.words.formats.source import Source, unique
-from feedline.words.vectors import Vectors
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target, text
+from feedline.words.formats.shared.source import Source, unique
+from feedline.words.vectors.vectors import Vectors
 
 
 def header(line: bytes) -> tuple[int, int] | None:
@@ -69,3 +70,43 @@ def write(vectors: Vectors, path: Path) -> None:
     with target.packed(path) as file:
         file.write(f"{len(vectors)} {vectors.dim}\n".encode())
         text.write_rows(file, vectors.words, vectors.matrix)
+
+
+def header_of(start: bytes) -> tuple[int, int] | None:
+    """Words and dimension, where the first line is whole and a header."""
+    line, found, _ = start.partition(b"\n")
+    return header(line) if found else None
+
+
+def is_text(source: Source) -> bool:
+    """After a header: text, not the binary format, which begins alike."""
+    start = source.peek(1 << 12)
+    found = header_of(start)
+    if found is None:
+        return False
+    # Long enough for a line of text of this dimension, short of what a lie costs.
+    dim, skip = found[1], start.index(b"\n") + 1
+    sample = source.peek(skip + min(max(40 * dim, 4096), 1 << 24))[skip:]
+    if text.trailing_numbers(sample.split(b"\n", 1)[0]) >= dim > 0:
+        return True
+    return not text.CONTROL.search(sample) and _is_utf8(sample)
+
+
+def _is_utf8(sample: bytes) -> bool:
+    try:
+        sample.decode()
+    except UnicodeDecodeError as error:
+        # A character may be cut at the end of the sample.
+        return error.start >= len(sample) - 3
+    return True
+
+
+FORMAT = Format(
+    "word2vec",
+    used_by="gensim, fastText, spaCy, most others",
+    endings=(".vec", ".txt", ".w2v"),
+    detect=is_text,
+    read=read,
+    write=write,
+    packed=True,
+)

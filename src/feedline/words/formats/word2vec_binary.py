@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedline.errors import VectorsError
-from feedline.words.formats import target
-from feedline.words.formats.source import (
+from feedline.words.formats.format import Format
+from feedline.words.formats.shared import target
+from feedline.words.formats.shared.source import (
     BLOCK,
     Source,
     decoded,
@@ -24,8 +25,8 @@ from feedline.words.formats.source import (
     joined,
     unique,
 )
-from feedline.words.formats.word2vec import read_header
-from feedline.words.vectors import Vectors
+from feedline.words.formats.word2vec import header_of, is_text, read_header
+from feedline.words.vectors.vectors import Vectors
 
 # word2vec.c cuts words at 100 bytes; longer than this is no word.
 _MAX_WORD = 10_000
@@ -85,7 +86,7 @@ def _records(
     blocks: list[NDArray[np.float32]],
 ) -> tuple[int, int]:
     """Add the whole records at the start of `data`; how many, and their bytes."""
-    from feedline.words.formats.kernels import scan
+    from feedline.words.formats.shared.kernels import scan
 
     most = min(most, len(data) // (4 * dim) + 1)
     rows = np.empty((most, 4 * dim), np.uint8)
@@ -108,3 +109,19 @@ def write(vectors: Vectors, path: Path) -> None:
         file.write(f"{len(vectors)} {vectors.dim}\n".encode())
         for word, row in zip(vectors.words, little, strict=True):
             file.write(word.encode() + b" " + row.tobytes())
+
+
+def is_binary(source: Source) -> bool:
+    """word2vec's header, and no text after it."""
+    return header_of(source.peek(1 << 12)) is not None and not is_text(source)
+
+
+FORMAT = Format(
+    "word2vec-binary",
+    used_by="gensim, word2vec",
+    endings=(".bin",),
+    detect=is_binary,
+    read=read,
+    write=write,
+    packed=True,
+)

@@ -11,6 +11,7 @@ from feedline.cli.words.classify.export import export
 from feedline.cli.words.classify.measure import measure
 from feedline.cli.words.classify.predict import predict
 from feedline.cli.words.classify.train import train
+from feedline.cli.words.options import Grouped
 
 app = typer.Typer(
     name="classify",
@@ -20,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=False,
 )
 
-app.command()(train)
+app.command(cls=Grouped)(train)
 app.command()(predict)
 app.command("test")(measure)
 app.command()(export)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,8 +11,9 @@ FormatName = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="fasttext, csv or tsv.  [default: by the name of the file]",
+        help="fasttext, csv or tsv.  [default: by the file name]",
         show_default=False,
+        rich_help_panel="Layout of files",
     ),
 ]
 LabelColumn = Annotated[
@@ -20,8 +21,9 @@ LabelColumn = Annotated[
     typer.Option(
         "--label",
         metavar="COLUMN",
-        help="Of a table: the column of labels, by name or number.",
+        help="csv, tsv: the column of labels, by name or number.",
         show_default=False,
+        rich_help_panel="Layout of files",
     ),
 ]
 TextColumn = Annotated[
@@ -29,8 +31,9 @@ TextColumn = Annotated[
     typer.Option(
         "--text",
         metavar="COLUMN",
-        help="Of a table: a column of text; may be repeated.",
+        help="csv, tsv: a column of text; may be repeated.",
         show_default=False,
+        rich_help_panel="Layout of files",
     ),
 ]
 
@@ -40,7 +43,7 @@ def column(name: str) -> str | int:
     return int(name) if name.isascii() and name.isdigit() else name
 
 
-def columns(label: str | None, text: list[str] | None) -> dict[str, object]:
+def columns(label: str | None, text: list[str] | None) -> dict[str, Any]:
     """Both, as the functions of `classify` take them."""
     return {
         "label": None if label is None else column(label),

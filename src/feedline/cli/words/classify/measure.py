@@ -68,7 +68,7 @@ def measure(
       feedline words classify test topics test.txt --k 3 --json scores.json
     """
     from feedline.words.classify import load
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     place = None if json is None else target.check(json, force=force)
     result = load(classifier).test(
@@ -76,7 +76,7 @@ def measure(
         k,
         threshold,
         format=format_name,
-        **columns(label, text),  # type: ignore[arg-type]
+        **columns(label, text),
     )
     _print(result, len(result.labels) if all_labels else _SHOWN)
     if place is not None:
@@ -120,7 +120,7 @@ def _print_row(row: Score) -> None:
 def _save(result: Scores, place: Path) -> None:
     import json
 
-    from feedline.words.formats import target
+    from feedline.words.formats.shared import target
 
     def figures(row: Score) -> dict[str, Any]:
         more = {"precision": row.precision, "recall": row.recall, "f1": row.f1}

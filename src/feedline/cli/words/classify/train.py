@@ -14,11 +14,14 @@ from feedline.cli.words.classify.layout import (
     TextColumn,
     columns,
 )
+from feedline.cli.words.options import plain, takes
+from feedline.words.classify.options import Request
 
 if TYPE_CHECKING:
     from feedline.words.classify import Classifier
 
 
+@takes(Request)
 def train(
     data: Annotated[
         list[str],
@@ -31,61 +34,30 @@ def train(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", metavar="DIR", help="Save to DIR.", show_default=False
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Save to DIR.",
+            show_default=False,
+            rich_help_panel="Output",
         ),
     ],
-    dim: Annotated[
-        int | None,
+    force: Annotated[
+        bool,
         typer.Option(
-            metavar="N", help="Numbers in a vector.  [default: 100]", show_default=False
+            "--force", help="Overwrite what is in DIR.", rich_help_panel="Output"
         ),
-    ] = None,
-    epochs: Annotated[
-        int, typer.Option("--epochs", "--epoch", metavar="N", help="Passes.")
-    ] = 15,
-    lr: Annotated[
-        float, typer.Option(metavar="R", help="Learning rate at the start.")
-    ] = 1.0,
-    word_ngrams: Annotated[
-        int, typer.Option(metavar="N", help="Longest word n-gram; 1 for none.")
-    ] = 1,
-    min_count: Annotated[
-        int, typer.Option(metavar="N", help="Leave out words seen less often.")
-    ] = 1,
-    bucket: Annotated[
-        int, typer.Option(metavar="N", help="Rows that n-grams share, at most.")
-    ] = 2_000_000,
-    pretrained: Annotated[
-        Path | None,
+    ] = False,
+    quiet: Annotated[
+        bool,
         typer.Option(
-            metavar="VECTORS", help="Start from these vectors.", show_default=False
+            "--quiet", "-q", help="No progress, no summary.", rich_help_panel="Output"
         ),
-    ] = None,
-    lower: Annotated[bool, typer.Option("--lower", help="Lower the case.")] = False,
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGEX",
-            help="Words are its matches; otherwise what spaces divide.",
-            show_default=False,
-        ),
-    ] = None,
+    ] = False,
     format_name: FormatName = None,
     label: LabelColumn = None,
     text: TextColumn = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all draws.")] = 1,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="[default: all cores allowed]", show_default=False
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite what is in DIR.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no summary.")
-    ] = False,
+    **options: Any,
 ) -> None:
     """Train a classifier from labelled texts.
 
@@ -96,10 +68,10 @@ def train(
       __label__politics __label__europe ministers meet in rome
 
     A .csv or .tsv has a column `label` and a column `text`, or no header, and
-    then the label comes first. Any file may be packed: .gz .xz .zst .bz2.
+    then the label comes first. Any file may be compressed: .gz .xz .zst .bz2.
 
-    Words are what spaces divide. For text as people write it, with capitals and
-    punctuation, --lower --pattern '\\w+' nearly always does better.
+    Words are split at white space. For ordinary text, with capitals and
+    punctuation, --lower --pattern '\\w+' is nearly always better.
 
     \b
     Examples:
@@ -110,31 +82,18 @@ def train(
     from feedline.cli.words.bar import Bar
     from feedline.words.classify import directory
     from feedline.words.classify.training import train as run
-    from feedline.words.formats import bundle
+    from feedline.words.formats.shared import bundle
 
     bundle.check(directory.KIND, out, force=force)
-    options: dict[str, Any] = {
-        "dim": dim,
-        "epochs": epochs,
-        "lr": lr,
-        "word_ngrams": word_ngrams,
-        "min_count": min_count,
-        "bucket": bucket,
-        "lower": lower,
-        "pattern": pattern,
-        "seed": seed,
-        "threads": threads,
-        **columns(label, text),
-    }
     bar = Bar(quiet=quiet)
     try:
         with bar:
             made = run(
                 data,
-                pretrained=pretrained,
                 format=format_name,
                 progress=bar,
-                **options,
+                **columns(label, text),
+                **plain(options),
             )
             made.save(out, force=force)
     except KeyboardInterrupt:

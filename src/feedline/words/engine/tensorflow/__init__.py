@@ -20,8 +20,9 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.errors import TrainingError
-from feedline.words.config import Config
+from feedline.files.sizes import size as shown_size
 from feedline.words.engine import Setup
+from feedline.words.engine.config import Config
 from feedline.words.engine.runner import Runner
 from feedline.words.engine.tables import Tables
 from feedline.words.engine.tensorflow import cluster, devices
@@ -161,14 +162,14 @@ class _Placing:
             return False
         if self.cluster is not None or size > room * len(self.devices):
             raise TrainingError(
-                f"the rows take {size / 1e9:.2f} GB, and {len(self.devices)} devices "
-                f"hold {room / 1e9:.2f} GB each: give more devices, or train fewer "
+                f"the rows take {shown_size(size)}, and {len(self.devices)} devices "
+                f"hold {shown_size(room)} each: give more devices, or train fewer "
                 "words (min_count, max_vocab), a smaller dim or fewer buckets."
             )
         _log.info(
-            "%.2f GB of rows, %.2f GB on a device: divided among %s",
-            size / 1e9,
-            room / 1e9,
+            "%s of rows, %s on a device: divided among %s",
+            shown_size(size),
+            shown_size(room),
             ", ".join(self.devices),
         )
         return True

@@ -49,11 +49,13 @@ class Cluster:
         )
 
 
-def read(file: Path | None, worker: int | None = None) -> Cluster | None:
+def read(
+    file: str | os.PathLike[str] | None, worker: int | None = None
+) -> Cluster | None:
     """The cluster that a file describes; without a file, TF_CONFIG; or none."""
     if file is not None:
         try:
-            text, source = file.read_text("utf-8"), str(file)
+            text, source = Path(file).read_text("utf-8"), str(file)
         except (OSError, UnicodeDecodeError) as error:
             raise TrainingError(
                 f"the cluster file {file} cannot be read: {error}. {_FORM}"
@@ -78,7 +80,7 @@ def _parsed(text: str, source: str, worker: int | None) -> Cluster | None:
         index = task.get("index") if worker is None else worker
         kind = task.get("type", "worker")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TrainingError(f"{source} is no cluster. {_FORM}") from error
+        raise TrainingError(f"{source} is not a cluster. {_FORM}") from error
     if others or kind != "worker":
         raise TrainingError(
             f"{source} has the kind {(sorted(others) or [kind])[0]!r}: all machines "

@@ -30,7 +30,7 @@ def chosen(devices: str | None) -> list[str]:
     for name in names:
         if _NAME.fullmatch(name) is None:
             raise TrainingError(
-                f"devices is {devices!r}, and {name!r} is no device: give all, or "
+                f"devices is {devices!r}, and {name!r} is not a device: give all, or "
                 "names such as GPU:0,GPU:1."
             )
     if len(set(names)) < len(names):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from feedline.words.config import Config
+from feedline.words.engine.config import Config
 from feedline.words.engine.tables import ALWAYS, Tables
 
 

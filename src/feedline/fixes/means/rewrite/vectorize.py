@@ -1,0 +1,251 @@
+"""A map function once per batch instead of once per element.
+
+`vectorized` gives the function, `vectorize_pipeline` puts it behind the batch, and
+`agrees` compares bit for bit on real elements, through `tf.data` as the job would
+run it. That comparison is needed: TensorFlow optimizes a function by its shapes and
+may add up in another order when there is one axis more. `rounding` names what is
+likely to differ.
+
+Refused: what draws random numbers, holds state or runs Python; elements whose
+tensors are ragged, sparse, datasets or of unknown shape, since they do not stack
+before the map has made them equal; operations in no table of `batched.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from feedline.fixes.means.rewrite.batched import Batched, NotBatched, Stacked
+from feedline.fixes.means.rewrite.chain import consumers_of
+from feedline.fixes.means.rewrite.flat import (
+    CannotRewrite,
+    Flat,
+    as_function,
+    flat,
+    replay,
+    wrapper_of,
+)
+from feedline.fixes.means.rewrite.operations import ROUNDING
+from feedline.fixes.means.rewrite.total import can_fail
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Pipeline, Stage, TensorSpec
+
+AUTOTUNE = -1
+
+
+def vectorized(stage: Stage) -> Callable[..., Any]:
+    """The function of the map `stage`, over a batch of its elements. It is tried on
+    tensors without values first, so that a refusal comes now and not later."""
+    import tensorflow as tf
+
+    _check_stateless(stage)
+    _check_specs(stage)
+    one = flat(stage)
+    function = _over_batches(one)
+    batch = _batch_spec(one.input_structure)
+    arguments = batch if type(batch) is tuple else (batch,)
+    try:
+        tf.function(function, autograph=False).get_concrete_function(*arguments)
+    except NotBatched as error:
+        raise CannotRewrite(stage, str(error)) from error
+    except Exception as error:  # of TensorFlow's own, whatever it meets
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CannotRewrite(stage, f"it does not run over a batch: {reason}") from error
+    return function
+
+
+def rounding(stage: Stage) -> tuple[str, ...]:
+    """The operations of the function whose last bits may depend on the batch: none
+    promises nothing, but some make it likely that `agrees` says no."""
+    if not stage.functions:
+        return ()
+    return tuple(sorted(ROUNDING & stage.functions[0].ops.keys()))
+
+
+def vectorize_pipeline(
+    pipeline: Pipeline, stage: Stage, *, num_parallel_calls: int | None = AUTOTUNE
+) -> Pipeline:
+    """`pipeline` with the map `stage`, and any maps between it and the next
+    `batch`, behind that batch. The elements are those of before: nothing between
+    the two looks at them, and the order of what passes does not change. Elements
+    that `drop_remainder` drops are no longer mapped, so an error that only they
+    would have raised is not raised."""
+    path = pipeline.after(stage)
+    until = next((n for n, one in enumerate(path) if one.op == ops.BATCH), None)
+    if stage.op != ops.MAP or until is None:
+        raise CannotRewrite(stage, "no batch comes after it")
+    batch, between = path[until], path[:until]
+    for one in between:
+        # Not a cache: what stands behind it is computed in every epoch.
+        if not one.has(Fact.LOOKS_AT_NONE) and one.op != ops.MAP:
+            raise CannotRewrite(stage, f"{one.label()} stands before the batch")
+    for one in (stage, *between):
+        if consumers_of(pipeline, one) != 1:
+            raise CannotRewrite(stage, f"{one.label()} feeds more than one stage")
+    if any(one.op == ops.IGNORE_ERRORS for one in path):
+        raise CannotRewrite(
+            stage, "a later stage ignores errors, and a whole batch would fail as one"
+        )
+    if any(one.has(Fact.LEAVES_OUT) for one in between):
+        fails = can_fail(flat(stage).ops)
+        if fails:
+            reason = f"it may fail on an element that is skipped ({', '.join(fails)})"
+            raise CannotRewrite(stage, reason)
+    upstream = stage.inputs[0]
+    for one in between:
+        if one.op != ops.MAP:
+            upstream = replace(one, inputs=(upstream,), spec=upstream.spec)
+    length = batch.spec[0].shape[0] if batch.spec and batch.spec[0].shape else None
+    last = replace(batch, inputs=(upstream,), spec=_batched(upstream.spec, length))
+    for one in (stage, *(one for one in between if one.op == ops.MAP)):
+        last = _map_stage(one, vectorized(one), last, length, num_parallel_calls)
+    return pipeline.swap(batch, last)
+
+
+def agrees(stage: Stage, elements: Iterable[Any]) -> bool:
+    """Are the results for `elements` (as they come into `stage`) the same bits, one
+    by one and as one batch? They go through `tf.data` both times."""
+    import tensorflow as tf
+
+    from feedline.job.private.tensorflow import structure
+
+    wrapper, function = wrapper_of(stage), vectorized(stage)
+    spec = wrapper._input_structure
+    given = [structure.to_tensor_list(spec, one) for one in elements]
+    if not given:
+        return True
+    stacked = tuple(tf.stack(parts) for parts in zip(*given, strict=True))
+    slices = tf.data.Dataset.from_tensor_slices(stacked)
+    batch = tf.data.Dataset.from_tensors(stacked)
+    apart = _as_read(stage, slices.map(_packed(slices, spec)))
+    outputs = wrapper.output_structure
+    one_by_one = [structure.to_tensor_list(outputs, one) for one in apart]
+    (at_once,) = batch.map(_packed(batch, _batch_spec(spec))).map(function)
+    together = structure.to_tensor_list(_batch_spec(outputs), at_once)
+    return len(one_by_one) == len(given) and all(
+        _same_bits(whole[n], part)
+        for n, parts in enumerate(one_by_one)
+        for whole, part in zip(together, parts, strict=True)
+    )
+
+
+def _packed(dataset: Any, structure: Any) -> Callable[..., Any]:
+    """From a tuple of tensors to an element as the user has it."""
+    return as_function("packed", dataset.element_spec, lambda flat: flat, structure)
+
+
+def _as_read(stage: Stage, dataset: Any) -> Any:
+    """`dataset` through the map as the user traced it, which is not traced again:
+    that would run his Python."""
+    from feedline.job.tfdata.reuse import reusing
+
+    (traced,) = stage.handle.traced
+    if dataset.element_spec != traced._input_structure:
+        raise CannotRewrite(
+            stage, f"it takes {traced._input_structure}, not {dataset.element_spec}"
+        )
+    with reusing((traced,), ()):
+        return dataset.map(traced._func)
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    """NaN is what it is: only the bits count."""
+    import numpy as np
+
+    a, b = np.asarray(one), np.asarray(other)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype == object:
+        return bool(np.array_equal(a, b))
+    return a.tobytes() == b.tobytes()
+
+
+def _over_batches(one: Flat) -> Callable[..., Any]:
+    import tensorflow as tf
+
+    def compute(batch: list[Any]) -> list[Any]:
+        static = next((b.shape[0] for b in batch if b.shape.rank), None)
+        answer = Batched(tf.shape(batch[0])[0] if static is None else static, static)
+        fed = one.feeds([Stacked(part) for part in batch])
+        found = replay(one.graph, fed, one.outputs, one.effects, convert=answer)
+        return [
+            answer.stacked(value, like)
+            for value, like in zip(found, one.outputs, strict=True)
+        ]
+
+    return as_function(
+        one.name,
+        _batch_spec(one.input_structure),
+        compute,
+        _batch_spec(one.output_structure),
+    )
+
+
+def _batch_spec(structure: Any) -> Any:
+    """Of a batch, whatever its size."""
+    import tensorflow as tf
+
+    return tf.nest.map_structure(lambda spec: spec._batch(None), structure)
+
+
+def _map_stage(
+    old: Stage, function: Any, upstream: Stage, length: int | None, parallel: int | None
+) -> Stage:
+    args: dict[str, Any] = {"func": function}
+    if parallel is not None:
+        # The job may have said that order does not matter, of a map that kept it.
+        loose = old.args.get("deterministic") is False
+        args |= {"num_parallel_calls": parallel, "deterministic": not loose}
+    return Stage(
+        ops.MAP,
+        inputs=(upstream,),
+        args=args,
+        functions=old.functions,
+        spec=_batched(old.spec, length),
+        where=old.where,
+        number=old.number,
+    )
+
+
+def _batched(
+    spec: tuple[TensorSpec, ...], length: int | None
+) -> tuple[TensorSpec, ...]:
+    return tuple(
+        one if one.shape is None else TensorSpec(one.dtype, (length, *one.shape))
+        for one in spec
+    )
+
+
+def _check_stateless(stage: Stage) -> None:
+    wrapper_of(stage)
+    for one in stage.functions:
+        if one.python:
+            raise CannotRewrite(stage, "it runs Python for every element")
+        if one.random:
+            raise CannotRewrite(stage, "it draws random numbers")
+        if one.stateful or one.outside:
+            raise CannotRewrite(stage, "it reads or holds state")
+
+
+def _check_specs(stage: Stage) -> None:
+    import tensorflow as tf
+
+    wrapper = wrapper_of(stage)
+    given = tf.nest.flatten(wrapper._input_structure)
+    if not any(isinstance(one, tf.TensorSpec) for one in given):
+        raise CannotRewrite(stage, "its elements have no tensors")
+    for spec in (*given, *tf.nest.flatten(wrapper.output_structure)):
+        if type(spec) is not tf.TensorSpec and type(spec).__name__ != "NoneTensorSpec":
+            raise CannotRewrite(
+                stage, f"an element has a part that is no plain tensor: {spec}"
+            )
+    for spec in given:
+        if isinstance(spec, tf.TensorSpec) and not spec.shape.is_fully_defined():
+            raise CannotRewrite(
+                stage,
+                f"its elements may have unequal shapes {spec.shape} and would not "
+                "stack before it",
+            )

@@ -1,0 +1,1 @@
+"""Fixes of the input pipeline: one file each, found by their presence."""

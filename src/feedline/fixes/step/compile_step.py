@@ -1,0 +1,137 @@
+"""The step runs as a graph, not operation by operation
+
+`run_eagerly=True` (often left over from debugging), or a custom loop whose step
+has no `tf.function`, makes Python start every operation. Compiled, the same operations
+run as one graph. Kept as exact only where the weights come out bit for bit the same; a
+graph may round otherwise, then it is numeric.
+
+In a loop of the script's own, the function that takes the gradients is compiled, or
+the part of the loop that does; in a fit, Keras' train step or yours. Only if all that
+it does means the same in a graph: it prints nothing, keeps nothing in Python objects,
+draws nothing outside of Keras' layers. Once the script changes what it uses (a layer's
+`trainable`, a number), it runs as before. What a fit evaluates is left as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from feedline.causes.asking import launching, tried
+from feedline.fixes.args import Takes
+from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal
+from feedline.fixes.patching import CannotEdit, Patch, Source
+from feedline.fixes.place import Place
+from feedline.fixes.target import Target, Undo, all_of
+from feedline.job.loops.loop import CannotRun
+
+if TYPE_CHECKING:
+    from feedline.job.source.dependencies import Dependency
+
+log = logging.getLogger(__name__)
+
+TAKES = Takes()
+# Of the time to start the operations. A guess before anything was measured: a graph
+# takes microseconds for one where Python takes some twenty times as long.
+_LEFT = 1 / 20
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    measured = tried(case.measured, "step:compiled")
+    if not case.job.eager or any(edit.fix == "compile-step" for edit in case.edits):
+        return
+    if case.job.kind == "loop":
+        yield from _own_step(case)
+    if case.job.kind != "fit" or measured is None or measured.gain <= 0:
+        return
+    share = measured.after.value / max(measured.before.value, 1e-9)
+    yield Proposal(
+        Edit("compile-step"),
+        "exact",
+        case.job.where,
+        step_ms=case.measured.step.ceiling.value * share,
+    )
+
+
+def _own_step(case: Case) -> Iterator[Proposal]:
+    step = case.measured.step
+    starting = launching(case.measured)
+    if not step.curve:  # nobody asked for other batch sizes; it mostly is much
+        starting = step.ceiling.value / 2
+    if starting > 0:
+        yield Proposal(
+            Edit("compile-step"),
+            "exact",
+            case.job.step_where or case.job.where,
+            step_ms=step.ceiling.value - starting * (1 - _LEFT),
+        )
+
+
+def check(target: Target) -> tuple[Dependency, ...]:
+    """A step that runs eagerly and means the same as a graph; what it was judged by."""
+    from feedline.job.source.graph_safe import dependencies_of_model
+
+    if not target.model.run_eagerly:
+        raise CannotFix("the step is a graph already")
+    try:
+        return dependencies_of_model(target.model)
+    except CannotRun as reason:
+        raise CannotFix(f"the step may not be the same as a graph: {reason}") from None
+
+
+def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
+    """Of a fit the step alone: what is evaluated runs as it did."""
+    held = check(target)
+    target.for_training(run_eagerly=False)
+    target.around.append(partial(_while_the_same, target.model, held))
+    return all_of([])
+
+
+def _while_the_same(
+    model: Any, held: tuple[Dependency, ...], compiled: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """The graph until the script changes what it was made from (a callback that sets
+    a layer's `trainable`); from then on operation by operation."""
+    eager: Callable[[Any], Any] | None = None
+
+    def step(iterator: Any) -> Any:
+        nonlocal eager
+        if eager is None and all(each.is_same() for each in held):
+            return compiled(iterator)
+        if eager is None:
+            log.info("the step runs eagerly again: the script changed what it uses")
+            kept = model.train_function
+            model.make_train_function(force=True)
+            eager, model.train_function = model.train_function, kept
+        return eager(iterator)
+
+    return step
+
+
+def own_loop(_: Edit) -> OwnLoop:
+    return OwnLoop(as_graph=True)
+
+
+def _comment(place: Place, _: str) -> str:
+    if place.op != "def":
+        return "run_eagerly=False in the model's compile(...)"
+    options = "(jit_compile=True)" if place.edit.args.get("fused") else ""
+    return f"the step as a function of its own, with @tf.function{options} above it"
+
+
+def _edit(source: Source, _: Place) -> None:
+    if source.argument("run_eagerly") is not None:
+        source.set_argument("run_eagerly", "False")
+    elif not source.set_attribute("run_eagerly", "False"):
+        raise CannotEdit("run_eagerly is not set in this file")
+
+
+def _of_function(edit: Edit, edits: Sequence[Edit]) -> Edit:
+    fused = any(each.fix == "jit-compile" for each in edits)
+    return replace(edit, args={"fused": True}) if fused else edit
+
+
+PATCH = Patch(_comment, _edit, of_function=_of_function)

@@ -1,0 +1,118 @@
+"""From a live loop to `Job`: the facts about it, written down as plain data."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from feedline.job.job import Job, Layer, Retrace
+from feedline.job.loops.base import Loop
+from feedline.job.loops.python import PythonLoop
+from feedline.job.script.functions import user_function
+from feedline.job.script.watch import Watch
+from feedline.job.source.lines import is_library, line_of
+from feedline.job.tfdata.pipeline import Pipeline, Where
+
+log = logging.getLogger(__name__)
+
+
+def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
+    model = loop.model
+    update = next(reversed(watch.updates.values()), None)
+    optimizer = getattr(model, "optimizer", None) or (update and update.optimizer)
+    strategy = loop.strategy
+    function = loop.step_function
+    return Job(
+        kind=loop.kind,  # type: ignore[arg-type]
+        where=loop.where,
+        pipeline=pipeline_of(loop),
+        layers=layers_of(model),
+        optimizer=type(optimizer).__name__ if optimizer is not None else None,
+        loss=_loss(model),
+        batch_size=batch_size,
+        epochs=loop.epochs,
+        steps_per_epoch=loop.steps_per_epoch or _cardinality(loop.source),
+        restarts=loop.restarts,
+        steps_per_execution=loop.steps_per_call,
+        eager=loop.eager,
+        bare=isinstance(loop, PythonLoop) and loop.bare() is not None,
+        jit_compile=bool(
+            getattr(model, "jit_compile", False)
+            or getattr(function, "_jit_compile", False)
+        ),
+        strategy=type(strategy).__name__ if strategy is not None else None,
+        replicas=int(strategy.num_replicas_in_sync) if strategy is not None else 1,
+        callbacks=loop.callbacks,
+        syncs_per_step=loop.syncs / max(1, loop.steps),
+        retraces=_retraces(loop),
+        step_where=step_where(loop),
+    )
+
+
+def pipeline_of(loop: Loop) -> Pipeline | None:
+    """None where it cannot be read; the verdict then goes without stages."""
+    import tensorflow as tf
+
+    if not isinstance(loop.source, tf.data.Dataset):
+        return None
+    try:
+        from feedline.job.tfdata.read import read
+
+        return read(loop.source)
+    except Exception:  # TensorFlow changes; the times are still true
+        log.warning("the input pipeline cannot be read", exc_info=True)
+        return None
+
+
+def layers_of(model: Any) -> tuple[Layer, ...]:
+    if model is None or not hasattr(model, "_flatten_layers"):
+        return ()
+    return tuple(
+        Layer(
+            name=layer.name,
+            kind=type(layer).__name__,
+            weights=tuple(tuple(int(n) for n in w.shape) for w in layer.weights),
+            compute_dtype=str(getattr(layer, "compute_dtype", "float32")),
+            activation=getattr(getattr(layer, "activation", None), "__name__", None),
+        )
+        for layer in model._flatten_layers(include_self=False)
+        if layer.weights and not getattr(layer, "_layers", None)
+    )
+
+
+def _loss(model: Any) -> str | None:
+    loss = getattr(model, "loss", None)
+    if loss is None or isinstance(loss, str):
+        return loss
+    return getattr(loss, "__name__", type(loss).__name__)
+
+
+def _cardinality(dataset: Any) -> int | None:
+    try:
+        number = int(dataset.cardinality())
+    except Exception:
+        return None
+    return number if number > 0 else None
+
+
+def _retraces(loop: Loop) -> tuple[Retrace, ...]:
+    if not loop.warm_traces:
+        return ()
+    function = loop.step_function
+    name = getattr(user_function(function)[0], "__name__", "the step")
+    return (Retrace(name, _function_where(function), loop.warm_traces),)
+
+
+def step_where(loop: Loop) -> Where | None:
+    """The line of the user's function that is the step."""
+    if loop.step_function is None and loop.step_code is not None:
+        return line_of(loop.step_code.co_filename, loop.step_code.co_firstlineno)
+    return _function_where(loop.step_function)
+
+
+def _function_where(function: Any) -> Where | None:
+    """The user's function; Keras' own are nobody's line."""
+    code = getattr(user_function(function)[0], "__code__", None)
+    if code is None or is_library(code.co_filename):
+        return None
+    return line_of(code.co_filename, code.co_firstlineno)

@@ -1,0 +1,142 @@
+"""Everything that training changes, kept and put back bit for bit: variables, and
+the states from which random numbers are drawn."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from feedline.job.private import keras
+from feedline.job.tfdata.pipeline import Pipeline
+
+
+def variables_of(model: Any) -> list[Any]:
+    """Weights, metrics, seed generators and the optimizer's own, each once. What else
+    a step changes, `step_state.py` reads from the step."""
+    found = [*model.variables, *(v for m in model.metrics for v in m.variables)]
+    if getattr(model, "optimizer", None) is not None:
+        found += list(model.optimizer.variables)
+    unique: dict[int, Any] = {id(variable): variable for variable in found}
+    return list(unique.values())
+
+
+def variables_in(pipeline: Pipeline) -> list[Any]:
+    """Those that the pipeline's functions read or advance: the seed generators of
+    Keras' random layers, a `tf.random.Generator`."""
+    found: dict[int, Any] = {}
+    for stage in pipeline.stages():
+        for traced in getattr(stage.handle, "traced", ()):
+            graph = getattr(traced.function, "graph", None)
+            for variable in getattr(graph, "variables", ()):
+                found[id(variable)] = variable
+    return list(found.values())
+
+
+def nbytes(variables: Iterable[Any]) -> int:
+    """What a copy of them needs."""
+    return sum(math.prod(v.shape) * _width(v) for v in variables)
+
+
+def _width(variable: Any) -> int:
+    import tensorflow as tf
+
+    return int(tf.as_dtype(variable.dtype).size) or 1
+
+
+@contextmanager
+def restored(model: Any, also: Sequence[Any] = ()) -> Iterator[None]:
+    """Whatever happens inside, the variables have their old values after it.
+    Metrics that are made inside begin anew."""
+    variables = variables_of(model) if model is not None else []
+    kept = list({id(each): each for each in (*variables, *also)}.values())
+    before = [variable.numpy().copy() for variable in kept]
+    try:
+        yield
+    finally:
+        if model is not None and len(variables_of(model)) > len(variables):
+            model.reset_metrics()
+        for variable, value in zip(kept, before, strict=True):
+            variable.assign(value)
+
+
+def random_states() -> tuple[Any, ...]:
+    """From what Python, NumPy and TensorFlow draw next."""
+    import numpy as np
+
+    from feedline.job.private.tensorflow import context
+
+    seeds = getattr(context.context(), "_rng", None)
+    numpy: Any = np.random.get_state(legacy=True)
+    numpy = (numpy[0], numpy[1].tobytes(), *numpy[2:])
+    return random.getstate(), numpy, seeds.getstate() if seeds is not None else None
+
+
+@contextmanager
+def same_draws() -> Iterator[None]:
+    """Whatever is drawn inside, what is drawn after it is as without it: by
+    Python, by NumPy, by TensorFlow's operations that have no seed, and by Keras,
+    which numbers its layers and keeps a generator for the whole process."""
+    import numpy as np
+
+    from feedline.job.private.tensorflow import context, stateful_random_ops
+
+    seeds = getattr(context.context(), "_rng", None)
+    generator = stateful_random_ops.global_generator
+    python, numpy = random.getstate(), np.random.get_state()
+    drawn = seeds.getstate() if seeds is not None else None
+    state = generator.state.numpy() if generator is not None else None
+    with _keras_globals():
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)
+            if seeds is not None and drawn is not None:
+                seeds.setstate(drawn)
+            if generator is not None:
+                generator.state.assign(state)
+
+
+@contextmanager
+def _keras_globals() -> Iterator[None]:
+    """What Keras keeps for the whole process, put back: a generator that was made
+    inside is forgotten, so that the script's own step makes it again, by the same
+    draw."""
+    tracker = _tracker()
+    if tracker is None:
+        yield
+        return
+    before = {name: _copied(value) for name, value in vars(tracker).items()}
+    generator = before.get("global_seed_generator")
+    state = generator.state.numpy() if generator is not None else None
+    try:
+        yield
+    finally:
+        for name in vars(tracker).keys() - before.keys():
+            delattr(tracker, name)
+        for name, value in before.items():
+            setattr(tracker, name, value)
+        if generator is not None:
+            generator.state.assign(state)
+
+
+def make_global_generator() -> None:
+    """The generator that Keras makes, by a draw of Python's, when it is first needed.
+    Inside of `same_draws`, which forgets it."""
+    with suppress(ImportError, AttributeError):
+        keras.seed_generator.global_seed_generator()
+
+
+def _tracker() -> Any:
+    module = sys.modules.get(keras.GLOBAL_STATE)
+    return getattr(module, "GLOBAL_STATE_TRACKER", None)
+
+
+def _copied(value: Any) -> Any:
+    """Counters and stacks are changed in place."""
+    return copy.copy(value) if isinstance(value, dict | list | set) else value

@@ -1,0 +1,186 @@
+"""How the watch follows Keras' `Model.fit`.
+
+A callback of ours puts a clock around the model's train function. The callback
+has no hooks for batches, so Keras keeps its fast path, and when fit is over the
+model and the user's callbacks are as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from feedline.job import marks
+from feedline.job.source.lines import where_of
+
+if TYPE_CHECKING:
+    from feedline.job.script.watch import Watch
+
+
+class Fits:
+    """`now` is the loop of the fit that is running, or None."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.now: Any = None
+        self.epochs: Any = None  # Keras' iterator over the epochs of this fit
+        # For `feedline run --live`: one more callback, the last of all.
+        self.live: Callable[[], Any] | None = None
+        self._ours: list[Any] = []
+        self._watch = watch
+
+    def begun(self, model: Any, bound: Any, frame: FrameType) -> None:
+        """`bound` are fit's arguments; a callback of ours joins the user's."""
+        from feedline.job.loops.call import CallLoop
+
+        loop = CallLoop("fit", where_of(frame), self._watch.clock, model.fit)
+        loop.model = model
+        loop.epochs = _epochs(bound.arguments)
+        loop.began = self._watch.clock.now()
+        self.now = loop
+        self._watch.quiet = False
+        self._watch.trains(loop)
+        given = bound.arguments.get("callbacks")
+        loop.callbacks = hear_batches(given)
+        self._ours = [self._callback(model, loop)]
+        if self.live is not None:
+            self._ours += filter(None, [self.live()])
+        bound.arguments["callbacks"] = _joined(given, self._ours)
+
+    def ended(self, model: Any, bound: Any) -> None:
+        """Leave no trace on the model or in the user's list of callbacks."""
+        loop, self.now, self.epochs = self.now, None, None
+        self._watch.quiet = False
+        while hasattr(model.train_function, marks.ORIGINAL):
+            model.train_function = getattr(model.train_function, marks.ORIGINAL)
+        if self._watch.after_fit is not None and loop is not None:
+            self._watch.after_fit(loop)
+        known = getattr(bound.arguments.get("callbacks"), "callbacks", None)
+        if isinstance(known, list):
+            known[:] = [each for each in known if each not in self._ours]
+
+    def _callback(self, model: Any, loop: Any) -> Any:
+        import keras
+
+        fits = self
+
+        class FeedlineWatch(keras.callbacks.Callback):  # type: ignore[misc]
+            def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002
+                loop.steps_per_call = int(getattr(model, "steps_per_execution", 1))
+                loop.eager = bool(getattr(model, "run_eagerly", False))
+                strategy = getattr(model, "distribute_strategy", None)
+                if type(strategy).__name__ != "_DefaultDistributionStrategy":
+                    loop.strategy = strategy
+                if fits._watch.before_fit is not None:
+                    fits._watch.before_fit(loop, fits.epochs)
+                    loop.steps_per_call = int(fits.epochs.steps_per_execution)
+                model.train_function = fits._watched(loop, model.train_function)
+
+        return FeedlineWatch()
+
+    def data_made(self, epoch_iterator: Any) -> None:
+        """The first that a fit makes is for training."""
+        loop = self.now
+        if loop is None or loop.dataset is not None:
+            return
+        self.epochs = epoch_iterator
+        dataset = epoch_iterator._distributed_dataset
+        loop.dataset = dataset
+        loop.source = getattr(dataset, "_original_dataset", dataset)
+        adapter = type(epoch_iterator.data_adapter).__name__
+        loop.once = adapter == "GeneratorDataAdapter"
+        batches = epoch_iterator.num_batches
+        loop.steps_per_epoch = int(batches) if batches is not None else None
+        loop.restarts = epoch_iterator.steps_per_epoch is None
+
+    def _watched(self, loop: Any, train: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Keras' train function, with a clock around it."""
+        from feedline.job.script.watch import ScriptStopped
+
+        watch, clock = self._watch, self._watch.clock
+        loop.call = train
+
+        def step(iterator: Any) -> Any:
+            now = clock.now()
+            if watch.stopped:
+                raise ScriptStopped
+            if watch.done or not watch.on:
+                watch.quiet = True
+                return train(iterator)
+            # `feedline.Monitor` feeds a step from a stand-in for the job's iterator.
+            own = getattr(iterator, marks.FOR, iterator)
+            if loop.idle and loop.live.iterator is own:
+                watch.quiet = True
+                loop.steps += loop.steps_per_call
+                loop.batches += loop.steps_per_call
+                return train(iterator)
+            if loop.live is None or loop.live.iterator is not own:
+                if loop.batches and loop.steps_per_epoch is None:
+                    loop.steps_per_epoch = loop.batches
+                loop.reads(loop.dataset, own)
+                loop.trains_now = True
+            elif loop.opened is not None:
+                watch.note_step(loop, now - loop.opened, loop.inside_now)
+                if loop.warm_at is None:
+                    loop.warm_at = now
+                if watch.ready(loop, now):
+                    watch.measure(loop)
+                    now = clock.now()
+            loop.opened = now
+            traced = watch.tracing_seconds
+            result = train(iterator)
+            loop.inside_now = clock.now() - now
+            loop.batches += loop.steps_per_call
+            if loop.first_step_seconds == 0.0:
+                loop.first_step_seconds = loop.inside_now
+                loop.first_step_tracing = watch.tracing_seconds - traced
+            return result
+
+        setattr(step, marks.ORIGINAL, train)
+        return step
+
+
+def _epochs(arguments: Any) -> int | None:
+    try:
+        return int(arguments.get("epochs", 1)) - int(arguments.get("initial_epoch", 0))
+    except (TypeError, ValueError):
+        return None
+
+
+def _joined(given: Any, ours: list[Any]) -> Any:
+    import keras
+
+    if isinstance(given, keras.callbacks.CallbackList):
+        given.callbacks.extend(ours)
+        return given
+    if isinstance(given, list | tuple):
+        return [*given, *ours]
+    return [*ours] if given is None else [given, *ours]
+
+
+_HOOKS = (
+    *("on_train_batch_begin", "on_train_batch_end"),
+    *("on_batch_begin", "on_batch_end"),
+)
+
+
+def hear_batches(given: Any) -> tuple[str, ...]:
+    """The names of those callbacks that are called for every batch."""
+    given = getattr(given, "callbacks", given)
+    if given is None:
+        return ()
+    callbacks = given if isinstance(given, list | tuple) else [given]
+    return tuple(type(each).__name__ for each in callbacks if _hears_batches(each))
+
+
+def _hears_batches(callback: Any) -> bool:
+    import keras
+
+    if type(callback) is keras.callbacks.ModelCheckpoint:
+        return bool(callback.save_freq != "epoch")
+    plain = keras.callbacks.Callback
+    return any(
+        getattr(getattr(callback, hook, None), "__func__", None)
+        is not getattr(plain, hook)
+        for hook in _HOOKS
+    )

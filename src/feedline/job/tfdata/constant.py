@@ -1,0 +1,93 @@
+"""Does a pipeline give the same in every pass? Judged from plain data, no TensorFlow.
+
+A closed world: a stage gives the same only if its operation is one of those that are
+known to, and so does every function in it. Whatever draws, prints, writes, counts,
+reads a variable, or is not known, forbids a cache behind it. What stays the same only
+as long as nobody changes it (files, the values that Python reads) is let through here;
+`store/evidence.py` finds it and has it looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
+
+_READING = ("ReadFile", "RecordDataset", "TextLineDataset", "CSVDataset")
+_VARIABLES = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableV2")
+
+
+def varies(stage: Stage) -> bool:
+    """Does this stage give something else in every epoch?"""
+    return stage.random and stage.args.get("reshuffle_each_iteration") is not False
+
+
+def why_not_same(root: Stage) -> str:
+    """Why two passes over what this stage gives may differ, empty where they cannot."""
+    for stage in Pipeline(root).stages():
+        if reason := _of_stage(stage):
+            return f"{stage.label()} {reason}"
+    if any(each.dtype == "variant" for each in root.spec):
+        return f"{root.label()} gives datasets"
+    return ""
+
+
+def is_same_stage(op: str) -> bool:
+    """Is this operation, whatever its functions do, the same in every pass?"""
+    return ops.has(op, Fact.SAME)
+
+
+def _of_stage(stage: Stage) -> str:
+    if varies(stage):
+        return "is random"
+    if not stage.rereadable:
+        return "can be read only once"
+    if stage.python and not stage.pure:
+        return "runs Python that may keep a state"
+    if not is_same_stage(stage.op):
+        return "may give something else in every pass"
+    if stage.op == ops.CACHE and stage.args.get("filename"):
+        return "reads a cache of the script's own"
+    return next(filter(None, map(_of_function, stage.functions)), "")
+
+
+def _of_function(function: Function) -> str:
+    if function.random:
+        return "is random"
+    if function.outside:
+        return f"does something outside of the pipeline ({function.outside[0]})"
+    if any(op in function.ops for op in _VARIABLES):
+        return "reads a variable"
+    return "reads what may change" if function.stateful else ""
+
+
+def unordered(root: Stage, options: Mapping[str, Any]) -> bool:
+    """May the order of the elements be another in every pass?"""
+    stages = [*Pipeline(root).stages()]
+    if options.get("deterministic") is False and any(
+        _is_parallel(stage) for stage in stages
+    ):
+        return True
+    return any(
+        stage.args.get("deterministic") is False or bool(stage.args.get("sloppy"))
+        for stage in stages
+    )
+
+
+def _is_parallel(stage: Stage) -> bool:
+    return any(
+        stage.args.get(name) is not None
+        for name in ("num_parallel_calls", "num_parallel_reads")
+    )
+
+
+def reads_files(root: Stage) -> bool:
+    """Is what it gives the same only as long as some files are?"""
+    return any(
+        stage.has(Fact.FILES)
+        or any(part in op for f in stage.functions for op in f.ops for part in _READING)
+        for stage in Pipeline(root).stages()
+    )

@@ -1,0 +1,51 @@
+"""The experiment that finds fixes: measure a live loop, then try what would help.
+
+One generator for everyone who looks for fixes: `feedline.tune`, a fit under
+`feedline run`, and a rehearsal. Whoever drives the loop drives this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from feedline.fixes.fix import Grade
+from feedline.job.job import Job
+from feedline.job.loops.base import Loop
+from feedline.job.loops.loop import Clock, Experiment
+from feedline.job.script.watch import Watch
+from feedline.measure.examine import Examiner
+from feedline.measure.measurement import Measurement
+from feedline.prove.proof import Cured
+from feedline.session.cure import Cure
+
+_EXAMINING = 0.5
+
+
+def examine_and_search(
+    loop: Loop,
+    watch: Watch,
+    clock: Clock,
+    seconds: float,
+    allowed: tuple[Grade, ...],
+    *,
+    say: Callable[[str], None] = lambda _: None,
+    used: frozenset[int] = frozenset(),
+    reached: frozenset[int] = frozenset(),
+    examined: Callable[[Job, Measurement], None] = lambda *_: None,
+) -> Experiment[tuple[Job, Measurement, Cured]]:
+    """`examined` is told what was measured, whatever becomes of the search; `used` and
+    `reached` are stages of the pipeline by number, as `Cure` takes them."""
+    job, measured = yield from Examiner(
+        loop, watch, clock, _EXAMINING * seconds, say=say
+    ).examine()
+    examined(job, measured)
+    cure = Cure(
+        loop,
+        clock,
+        (1 - _EXAMINING) * seconds,
+        allowed,
+        say=say,
+        used=used,
+        reached=reached,
+    )
+    return job, measured, (yield from cure.search(job, measured))

@@ -1,0 +1,139 @@
+"""Which dataset is read in the place of which of the script's, under `feedline run`.
+
+A tuned dataset may have shuffles of its own, and they go on from pass to pass as the
+script's would have. So there is one for each dataset of the script's, however often it
+is read, and so it is for every stage below it whose state moved into the copy: a
+dataset that the script makes from any of them (`ds.take(3)`, `base.batch(64)`), before
+or later, is read from what stands in for it. What two datasets of the script's share
+without one being made from the other is not made again at all: `shared` says which
+stages these are.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from feedline import fixes
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Edit
+from feedline.job import marks
+from feedline.job.tfdata import owners
+from feedline.job.tfdata.ops import OPS, Fact
+from feedline.job.tfdata.pipeline import Pipeline, Stage
+from feedline.job.tfdata.read import read
+from feedline.job.tfdata.rebuild import rebuild
+
+_MARK = marks.INSTEAD  # lives and goes with the script's own dataset
+
+
+def instead_of(dataset: Any) -> Any | None:
+    """What is read in its place, if anything is."""
+    known = dataset.__dict__.get(_MARK)
+    if known is None or known.looked < _Instead.made:
+        known = known if known and known.dataset is not None else None
+        put(dataset, known.dataset if known else _derived(dataset))
+    return getattr(dataset, _MARK).dataset
+
+
+class _Instead:
+    """`looked`: how many stand-ins there were when nothing was found."""
+
+    made = 0
+
+    def __init__(self, dataset: Any | None) -> None:
+        self.dataset = dataset
+        self.looked = _Instead.made
+
+
+def put(dataset: Any, instead: Any | None) -> None:
+    if instead is not None:
+        _Instead.made += 1
+    setattr(dataset, _MARK, _Instead(instead))
+
+
+def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
+    """What is read in its place from now on."""
+    known = instead_of(dataset)
+    if known is None:
+        before = read(dataset).numbered()
+        after = fixes.apply(before, edits)
+        for stage in owners.lost(before, after, owners.reachable(before)):
+            raise CannotFix(
+                f"the script can read {stage.label()} at {stage.where} in another way, "
+                "and its state would have two owners"
+            )
+        parts: dict[int, Any] = {}
+        known = rebuild(after, parts=parts)
+        setattr(known, marks.TUNED, True)
+        same = owners.same_at(before, after)
+        for stage in before.stages():
+            made = parts[id(same[stage.number])] if stage.number in same else None
+            old = stage.handle.dataset
+            if made is not None and made is not old and owners.has_state(stage):
+                put(old, made)
+        put(dataset, known)
+    return known
+
+
+def _derived(dataset: Any) -> Any | None:
+    """The same stages on top of the stand-ins of what it was made from."""
+    if getattr(dataset, marks.TUNED, False):
+        return None
+    try:
+        pipeline = read(dataset)
+    except FeedlineError:
+        return None
+    found = list(_outermost(pipeline.root))
+    for stage, instead in found:
+        pipeline = pipeline.swap(stage, read(instead).root)
+    if not found:
+        return None
+    made = rebuild(pipeline)
+    setattr(made, marks.TUNED, True)
+    return made
+
+
+def _outermost(stage: Stage) -> Iterator[tuple[Stage, Any]]:
+    known = stage.handle.dataset.__dict__.get(_MARK)
+    if known is not None and known.dataset is not None:
+        yield stage, known.dataset
+        return
+    for upstream in stage.inputs:
+        yield from _outermost(upstream)
+
+
+def shared(pipeline: Pipeline) -> frozenset[int]:
+    """Numbers of the stages that keep a state and that a dataset outside of this
+    pipeline reads too, not by reading this one."""
+    kept = {
+        id(stage.handle.dataset): stage.number
+        for stage in pipeline.stages()
+        if stage.op in OPS and OPS[stage.op].has(Fact.STATE)
+    }
+    if not kept:
+        return frozenset()
+    root = pipeline.root.handle.dataset
+    own = _behind(root)
+    found: set[int] = set()
+    for other in gc.get_objects():
+        if issubclass(type(other), tf.data.Dataset) and id(other) not in own:
+            behind = _behind(other)
+            if id(root) not in behind:
+                found |= kept.keys() & behind
+    return frozenset(kept[each] for each in found)
+
+
+def _behind(dataset: Any) -> set[int]:
+    """What it reads, directly or not, and itself; told by identity."""
+    seen: set[int] = set()
+    left = [dataset]
+    while left:
+        one = left.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            left += one._inputs()
+    return seen

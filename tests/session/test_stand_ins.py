@@ -1,0 +1,141 @@
+"""Whatever the script reads after a dataset was tuned, it reads as without us.
+
+A pipeline is made stage by stage, some of its stages stay in variables, the last one
+is tuned and read. Then the script goes on: it reads what it kept, and datasets that it
+makes of that. Each shuffle must have gone on from where the script left it.
+"""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from feedline import fixes
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Edit
+from feedline.session import stand_ins
+from tests.job.elements import elements
+from tests.job.strategies import SOURCES, STEPS, recipes
+from tests.session.test_tune import looked_at
+
+pytestmark = pytest.mark.tensorflow
+
+MOST = 60
+LATER = {
+    "itself": lambda d: d,
+    "take": lambda d: d.take(5),
+    "skip": lambda d: d.skip(1),
+    "batch": lambda d: d.batch(3),
+    "twice": lambda d: d.take(4).repeat(2),
+    "shuffle": lambda d: d.shuffle(3, seed=1),
+    "zip": lambda d: tf.data.Dataset.zip((d.take(6), tf.data.Dataset.range(6))),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_seed(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEEDLINE_CACHE", str(tmp_path / "store"))
+    tf.random.set_seed(None)
+    yield
+    tf.random.set_seed(None)
+
+
+def stages_of(recipe):
+    """Every stage of the recipe, the source first."""
+    made, names = [SOURCES[recipe.source](recipe.number)], [recipe.source]
+    for step in recipe.steps:
+        dataset, names = STEPS[step][2](made[-1], names, recipe.number)
+        made.append(dataset)
+    return made
+
+
+class Script:
+    """Keeps some of the stages, and the last."""
+
+    def __init__(self, recipe, held):
+        made = stages_of(recipe)
+        self.kept = [made[place % len(made)] for place in held]
+        self.last = made[-1]
+
+    def goes_on(self, later, read):
+        """The last stage twice, as a training would; then all that comes later."""
+        seen = [read(self.last), read(self.last)]
+        for place, way in later:
+            known = [*self.kept, self.last]
+            seen.append(read(LATER[way](known[place % len(known)])))
+        return seen
+
+
+def plainly(dataset):
+    return elements(dataset, MOST)
+
+
+def instead(dataset):
+    found = stand_ins.instead_of(dataset)
+    return elements(dataset if found is None else found, MOST)
+
+
+def goes_on_as_without(recipe, held, later, chosen):
+    """False where nothing could be applied."""
+    expected = Script(recipe, held).goes_on(later, plainly)
+    proposals = list(fixes.proposals(looked_at(stages_of(recipe)[-1]), ("exact",)))
+    if not proposals or not expected[0]:
+        return False
+    script = Script(recipe, held)
+    edits = (proposals[chosen % len(proposals)].edit,)
+    try:
+        stand_ins.tuned(script.last, edits)
+    except (CannotFix, FeedlineError):
+        return False
+    assert script.goes_on(later, instead) == expected, (recipe, edits)
+    return True
+
+
+WORLD = (
+    recipes(),
+    st.lists(st.integers(0, 7), max_size=2),
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(sorted(LATER))),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(0, 20),
+)
+EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@settings(EVERY, max_examples=40, derandomize=True)
+@given(*WORLD)
+def test_what_the_script_reads_later(recipe, held, later, chosen):
+    assume(goes_on_as_without(recipe, held, later, chosen))
+
+
+@pytest.mark.slow
+@settings(EVERY, max_examples=1000)
+@given(*WORLD)
+def test_what_a_thousand_scripts_read_later(recipe, held, later, chosen):
+    assume(goes_on_as_without(recipe, held, later, chosen))
+
+
+def base():
+    return tf.data.Dataset.range(40).map(lambda x: x * 3).shuffle(40, seed=7)
+
+
+def test_another_dataset_from_the_same_shuffle_goes_on_from_the_copy():
+    shuffled = base()
+    plain = [elements(shuffled.batch(4)), elements(shuffled.batch(8))]
+    shuffled = base()
+    first = shuffled.batch(4)
+    tuned = stand_ins.tuned(first, (Edit("parallel-map", 1, {}),))
+    assert stand_ins.instead_of(first) is tuned is not first
+    assert [instead(first), instead(shuffled.batch(8))] == plain
+
+
+def test_a_shuffle_that_others_can_reach_is_not_taken_apart():
+    shuffled = base()
+    with pytest.raises(CannotFix, match="in another way"):
+        stand_ins.tuned(shuffled.batch(4), (Edit("shuffle-ids", 2, {}),))
+    alone = base().batch(4)  # nobody holds its shuffle
+    assert stand_ins.tuned(alone, (Edit("shuffle-ids", 2, {}),)) is not alone
