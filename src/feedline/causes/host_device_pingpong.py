@@ -57,7 +57,8 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     back = capture.copy("copy-out")
     copies = ""
     if back is not None and back.count >= 1:
-        copies = f" Each step copies from the device {back.count:.0f} times."
+        often = "once" if round(back.count) == 1 else f"{back.count:.0f} times"
+        copies = f" Each step copies from the device {often}."
     evidence = (
         f"The CPU runs operations of the step for {ms(cost)} while no device computes: "
         f"{names}.{copies}"
