@@ -13,7 +13,7 @@
     ├── TrainingError             word vectors cannot be trained or resumed so
     │   └── WorkerLost            another machine of the cluster is gone; exit code 75
     ├── VectorsError              a file of vectors is damaged or of another kind
-    ├── ClassifierError           a saved classifier is damaged, or asked amiss
+    ├── ClassifierError           a saved classifier is damaged or misused
     ├── UnknownWord               the vocabulary has no such word
     └── OutputExists              a file would be overwritten without --force
 
@@ -104,7 +104,7 @@ class VectorsError(FeedlineError):
 
 
 class ClassifierError(FeedlineError):
-    """A saved classifier is damaged or of another kind, or asked amiss."""
+    """A saved classifier is damaged or of another kind, or the question is invalid."""
 
 
 class UnknownWord(FeedlineError, KeyError):

@@ -191,7 +191,7 @@ def test_a_person_reads_the_verdict_the_lines_and_the_proof():
     assert "The model waits for input 87 % of the time" in text
     assert "84.2 ms" in text
     assert "train.py:41files.map(load)" in text
-    assert "With the fixes: spared by a cache after the first epoch" in text
+    assert "With the fixes: cached after the first epoch" in text
     assert "512 batches compared bit for bit" in text
     assert "3.40 to 4.30" in text
 

@@ -1,8 +1,7 @@
 """The pipeline as a diagram: one node for each stage, in the order the data goes.
 
-A node's bar is as wide, and its colour as strong, as the stage is dear, on one scale
-with the training step at the end. Where a stage is not fed by the one above it, the
-node says by which.
+Wider and darker means more expensive, on one scale with the training step at the end.
+Where a stage is not fed by the one above it, the node says by which.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def _after(report: Report) -> dict[_Key, str]:
         changes = []
         cached = row.first_ms_per_step is not None
         if cached and was.ms_per_step > row.ms_per_step == 0:
-            changes.append("spared by a cache after the first epoch")
+            changes.append("cached after the first epoch")
         elif _known(row) and abs(row.ms_per_step - was.ms_per_step) > 1e-9:
             changes.append(f"{ms(row.ms_per_step)} expected")
         if row.parallelism != was.parallelism:

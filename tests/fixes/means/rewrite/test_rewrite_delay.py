@@ -73,5 +73,5 @@ def test_less_is_worked_on(pictures):
 
 def test_nothing_to_put_off(pictures):
     dataset = pictures.map(lambda b: tf.slice(as_floats(b), [3, 4, 0], [10, 10, 3]))
-    with pytest.raises(CannotRewrite, match="nothing dear"):
+    with pytest.raises(CannotRewrite, match="nothing expensive"):
         delayed(last(dataset))

@@ -38,7 +38,7 @@ def delayed(stage: Stage) -> Callable[..., Any]:
     """The function of the map `stage`, with what can wait put off."""
     one = flat(stage, inside=lambda op: op.type in _DEAR or op.type == "Slice")
     if not _DEAR & {op.type for op in one.ops}:
-        raise CannotRewrite(stage, "it does nothing dear to single pixels")
+        raise CannotRewrite(stage, "it does nothing expensive to single pixels")
 
     def compute(element: list[Any]) -> list[Any]:
         fed = one.feeds(element)

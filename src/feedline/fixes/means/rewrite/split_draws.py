@@ -49,7 +49,7 @@ def apart(stage: Stage) -> SplitMap:
     cut = _cut(one, touched, made)
     needed = ancestors(cut)
     if all(is_cheap(op) for op in one.ops if op.name in needed & made):
-        raise CannotRewrite(stage, "nothing dear comes before what it draws")
+        raise CannotRewrite(stage, "nothing expensive comes before what it draws")
     handed = tuple(tf.TensorSpec(t.shape, t.dtype) for t in cut)
     before = [op for op in one.effects if op.name not in touched]
     after = [op for op in one.effects if op.name in touched]
