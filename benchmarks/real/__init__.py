@@ -1,0 +1,1 @@
+"""The parts of `benchmarks/gallery.py`: real public training scripts as a measure."""
