@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from feedline.fixes import all as all_fixes
 from tests.place import LIMIT, gone
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +48,11 @@ def start(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["fixes", "predictions", "vocabulary", "accelerator", "whatif", "monitor"]
+    "name",
+    [
+        *("fixes", "predictions", "vocabulary", "accelerator", "whatif", "monitor"),
+        "refused",
+    ],
 )
 def test_help_needs_no_tensorflow(name):
     program = (
@@ -240,6 +245,28 @@ def test_a_vocabulary_is_compared_with_the_smallest(module, capsys):
     race.failed["after, 500000"] = "exit code 1"
     with pytest.raises(vocabulary.Failed, match="exit code 1"):
         vocabulary.timed(rows[1], race, "before, 1000")
+
+
+def test_every_refusal_says_what_it_costs_and_how_to_win_it_back(module, tmp_path):
+    refused, pace = module("refused"), module("pace")
+    known = set(all_fixes())
+    assert len(refused.names()) >= 10
+    for name in refused.names():
+        assert refused.stated(name, "Left")
+        assert refused.stated(name, "Back")
+        assert refused.stated(name, "Fix") in known
+        plain = pace.copy(refused.REFUSED / f"{name}.py", tmp_path).read_text("utf-8")
+        changed = refused.by_hand(plain)
+        assert changed.count("\n") == plain.count("\n")
+        compile(changed, name, "exec")
+
+
+def test_a_refusal_that_was_won_back_is_told(module):
+    refused = module("refused")
+    row = {"case": "x", "Fix": "cache", "applied": ["cache"]}
+    row |= {"gain": 2.0, "range": [1.9, 2.1]}
+    assert refused.line(row).split()[2:] == ["no", "2.0x", "1.9", "to", "2.1"]
+    assert refused.line({**row, "applied": []}).split()[2] == "yes"
 
 
 def test_what_takes_too_long_is_ended(module, tmp_path):

@@ -580,6 +580,7 @@ def test_any_change_between_epochs(tmp_path, kind, tail, fix, place, epochs):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 @settings(
     max_examples=1000,
     derandomize=False,

@@ -21,7 +21,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import HealthCheck, given, settings
+from hypothesis import (
+    HealthCheck,
+    currently_in_test_context,
+    event,
+    given,
+    settings,
+)
 from hypothesis import strategies as st
 
 from feedline.errors import CannotPutBack
@@ -241,13 +247,21 @@ def unharmed(kinds):
     plain, _ = life(kinds, experiments=False)
     after, made = life(kinds, experiments=True)
     assert after == plain
+    if currently_in_test_context():
+        event("experimented with" if made else "declined")
     return made
 
 
 EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck))
-SOME = st.lists(
-    st.sampled_from(sorted(KINDS)), min_size=1, max_size=3, unique=True
-).map(tuple)
+
+
+def up_to_three(kinds):
+    some = st.lists(st.sampled_from(sorted(kinds)), min_size=1, max_size=3, unique=True)
+    return some.map(tuple)
+
+
+# Most mixtures of all kinds are declined; half of them can be experimented with.
+SOME = up_to_three(KINDS) | up_to_three(k for k, keeps in KINDS.items() if keeps.safe)
 
 
 @settings(EVERY, max_examples=12, derandomize=True)
@@ -263,7 +277,8 @@ def test_each_kind_of_state(kind):
 
 
 @pytest.mark.slow
-@settings(EVERY, max_examples=1000)
+@pytest.mark.timeout(7200)
+@settings(EVERY, max_examples=1000, derandomize=False)
 @given(SOME)
 def test_nothing_is_left_behind_by_a_thousand(kinds):
     unharmed(kinds)

@@ -25,7 +25,9 @@ def test_a_damaged_report_is_one_clear_sentence(tmp_path):
     done = here("show", "r.json", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == ("feedline: cannot read r.json: report.version is missing\n")
+    assert done.stderr == (
+        "feedline: cannot read r.json: Object missing required field `version`\n"
+    )
 
 
 def test_it_makes_a_page_of_a_saved_report(tmp_path):

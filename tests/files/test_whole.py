@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from feedline.files import whole
@@ -77,3 +80,40 @@ def test_a_folder_that_fails_leaves_the_old_one(tmp_path):
         pass  # nothing was built
     assert (place / "content").read_text() == "old"
     assert names(tmp_path) == ["model"]
+
+
+def test_named_files_are_replaced_in_a_folder_and_its_others_stay(tmp_path):
+    place = tmp_path / "vectors"
+    for text in ("first", "second"):
+        with whole.replacing_folder(place, ["content"]) as part:
+            fill(part, text)
+        assert (place / "content").read_text() == text
+        (place / "notes").write_text("mine")
+    assert names(place) == ["content", "notes"]
+    assert names(tmp_path) == ["vectors"]
+
+
+def test_a_move_takes_no_ones_place(tmp_path):
+    (tmp_path / "taken").mkdir()
+    fill(tmp_path / "here", "x")
+    with pytest.raises(FileExistsError):
+        whole.move(tmp_path / "here", tmp_path / "taken")
+    whole.move(tmp_path / "here", tmp_path / "free")
+    assert names(tmp_path) == ["free", "taken"]
+
+
+def test_nothing_else_renames():
+    """One place writes and renames: every other asks it."""
+    source = Path(whole.__file__).parents[1]
+    found = [
+        f"{path.relative_to(source)}:{node.lineno}"
+        for path in sorted(source.rglob("*.py"))
+        if path != Path(whole.__file__)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+        and (
+            node.attr in {"rename", "renames"}
+            or (node.attr == "replace" and ast.unparse(node.value) == "os")
+        )
+    ]
+    assert found == []

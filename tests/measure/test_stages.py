@@ -6,7 +6,8 @@ import pytest
 
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.clock import FakeClock, SystemClock
-from feedline.measure.stages import Node, costs, watch_stages
+from feedline.measure.nodes import Node, costs
+from feedline.measure.stages import watch_stages
 
 tf = pytest.importorskip("tensorflow")
 
@@ -85,6 +86,22 @@ def test_branches_keep_their_own_costs() -> None:
     assert by_index[3].ms_per_batch == pytest.approx(3.0)
 
 
+def test_what_an_enumerate_numbers_keeps_its_stages() -> None:
+    """TensorFlow zips numbers to the elements, and they come first."""
+    running = node(
+        "Zip",
+        node("Range", ms=1.0),
+        node(
+            "BatchV2",
+            node("Map", node("TensorSlice", elements=320), ms=3200.0, elements=320),
+            ratio=32.0,
+        ),
+    )
+    found = costs(Pipeline(Stage("enumerate", (BATCH,))), running)
+    assert [cost.index for cost in found] == [0, 1, 2, 3]
+    assert found[1].ms_per_batch == pytest.approx(320.0)
+
+
 def test_the_files_of_an_interleave_count_with_it() -> None:
     pipeline = Pipeline(Stage("interleave", (Stage("list_files"),)))
     running = node(
@@ -128,7 +145,7 @@ class TickingClock(FakeClock):
 
 @pytest.mark.tensorflow
 def test_the_stages_of_a_real_pipeline() -> None:
-    found = watch_stages(a_real_pipeline(), TickingClock(), 1.5)
+    found = watch_stages(a_real_pipeline(), TickingClock(), 1.5).stages
     assert [cost.index for cost in found if not cost.injected] == [0, 1, 2, 3]
     mapped = found[2]
     assert mapped.name == "map(costly)"
@@ -140,7 +157,7 @@ def test_the_stages_of_a_real_pipeline() -> None:
 @pytest.mark.slow
 @pytest.mark.tensorflow
 def test_a_real_pipeline_is_charged_where_the_work_is() -> None:
-    found = watch_stages(a_real_pipeline(), SystemClock(), 1.5)
+    found = watch_stages(a_real_pipeline(), SystemClock(), 1.5).stages
     dearest = max(found, key=lambda cost: cost.ms_per_batch)
     assert dearest.name == "map(costly)"
     assert dearest.share > 0.5

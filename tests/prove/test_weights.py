@@ -103,3 +103,28 @@ def test_the_model_is_as_it_was(model):
     after = [variable.numpy() for variable in variables_of(model)]
     for was, now in zip(before, after, strict=True):
         np.testing.assert_array_equal(was, now)
+
+
+def test_they_are_compared_as_they_will_run(model, monkeypatch):
+    """Deterministic operations are others than those that the job runs."""
+    from feedline.job.private.tensorflow import config
+
+    def refuse():
+        raise AssertionError("the job does not run so")
+
+    monkeypatch.setattr(config, "enable_op_determinism", refuse)
+    same = compare(model, step(model), step(model), batches(), 4)
+    other = compare(model, step(model), step(model, nudge), batches(), 4)
+    assert (same.equal, same.repeats) == (True, True)
+    assert (other.equal, other.repeats) == (False, True)
+
+
+def test_a_step_that_does_not_repeat_itself_is_told_of(model):
+    count = iter(range(100))
+
+    def drift(variables):
+        kernel = next(v for v in variables if v.shape == (4, 2))
+        kernel.assign(kernel + float(next(count)))
+
+    found = compare(model, step(model, drift), step(model), batches(), 4)
+    assert (found.equal, found.repeats) == (False, False)

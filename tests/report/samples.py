@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import is_dataclass
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
@@ -94,7 +94,7 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
 def _drawn(kind: Any) -> st.SearchStrategy[Any]:
     """Anything that the annotation `kind` of a report's row allows."""
     args = get_args(kind)
-    if get_origin(kind) is UnionType:
+    if get_origin(kind) in (Union, UnionType):
         return st.none() | _drawn(next(a for a in args if a is not type(None)))
     if get_origin(kind) is tuple and args[-1] is Ellipsis:
         return st.lists(_drawn(args[0]), max_size=3).map(tuple)
@@ -107,7 +107,7 @@ def _drawn(kind: Any) -> st.SearchStrategy[Any]:
             for name, hint in hints.items()
         }
         return st.builds(kind, **fields)
-    return _PLAIN[kind]
+    return _PLAIN[float if issubclass(kind, float) else kind]
 
 
 def reports() -> st.SearchStrategy[Report]:

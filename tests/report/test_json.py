@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from dataclasses import replace
 from importlib.resources import files
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from feedline.errors import FeedlineError, OutputExists, ReportError
+from feedline.report import schema
 from feedline.report.json import (
     MAX_BYTES,
     check_target,
@@ -42,6 +44,16 @@ def test_a_report_fits_the_schema_and_read_back_is_the_same(report):
 def test_many_more_reports_fit_the_schema_and_read_back_are_the_same(report):
     VALIDATOR.validate(json.loads(to_json(report)))
     assert from_json(to_json(report)) == report
+
+
+def test_the_schema_is_made_from_the_types():
+    made = "python -m feedline.report.schema > src/feedline/report/schema.json"
+    assert json.loads(schema.text()) == SCHEMA, f"make it anew: {made}"
+
+
+def test_every_name_in_the_schema_is_defined():
+    named = set(re.findall(r'"#/\$defs/(\w+)"', schema.text()))
+    assert named == set(SCHEMA["$defs"])
 
 
 def test_the_schema_is_itself_valid():
@@ -106,7 +118,7 @@ def test_fields_added_by_a_later_version_are_passed_over():
         (b"[]", "not a feedline report"),
         (b'{"step": 1}', "not a feedline report"),
         (b'{"schema": 7}', "schema is 7"),
-        (b'{"schema": 1}', "report.version is missing"),
+        (b'{"schema": 1}', "required field `version`"),
         (to_json(sample()).replace("84.2", '"fast"').encode(), "step.observed_ms"),
         (to_json(sample()).replace("84.2", "1e999").encode(), "finite"),
         (to_json(sample()).replace("84.2", "NaN").encode(), "finite"),

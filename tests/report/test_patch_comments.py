@@ -29,6 +29,7 @@ TF = "import tensorflow as tf\n"
         (at("cache-undrawn", 2, label="map(f)"), "before its first random draw"),
         (at("crop-first", 2, label="map(f)"), "after the crop"),
         (at("cropped-decode", 2, label="map(f)"), "decode_and_crop_jpeg"),
+        (at("keep-results", 2, label="from_generator(f)"), "in every epoch"),
         (at("worker-processes", 2, args={"workers": 2}), "2 worker processes"),
         (at("mixed-precision", 2, op="fit"), "set_global_policy"),
         (at("cast-on-device", 2, label="map(f)"), "at the start of the model"),

@@ -121,6 +121,25 @@ def test_the_patched_pipeline_is_the_planned_one(repository, run):
     assert loose.count(False) == 2
 
 
+def test_two_shuffles_move_before_the_same_maps(repository, run):
+    from feedline import fixes
+    from feedline.job.tfdata.read import read
+
+    repository.write(
+        "import tensorflow as tf\n"
+        "data = tf.data.Dataset.range(64).map(lambda n: n * n).map(lambda n: (n, n))\n"
+        "data = data.shuffle(9, seed=5).shuffle(7, seed=6).batch(4)\n"
+    )
+    dataset = run()["data"]
+    pipeline = read(dataset).numbered()
+    plan = [Edit("shuffle-ids", 3), Edit("shuffle-ids", 4)]
+    repository.apply(patch.places(pipeline, plan, None))
+    assert repository.hows() == ["edit", "edit"]
+    patched = run()["data"]
+    assert shape(read(patched)) == shape(fixes.apply(pipeline, plan))
+    assert elements(patched) == elements(dataset)
+
+
 TEXT = """\
 import tensorflow as tf
 

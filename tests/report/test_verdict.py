@@ -69,6 +69,21 @@ def test_an_unknown_ceiling_is_not_guessed():
     assert "not known" in say("compute", 0.5, step=step(100.0, float("nan")))
 
 
+def test_the_headline_does_not_contradict_the_bar_under_it():
+    launch = FindingRow(
+        "launch-overhead", "a.py:9", 7.0, "", (), "Every step is launched by itself"
+    )
+    shares = {"input": 0.72, "overhead": 0.23, "compute": 0.05}
+    assert say(findings=[launch], shares=shares) == (
+        "The model waits for input 72 % of the time; no known cause was found. "
+        "Starting the step takes 23 % of the time, however little it computes: "
+        "a.py:9: every step is launched by itself."
+    )
+    assert say(findings=[launch, MAP], shares=shares).startswith(
+        "The model waits for input 72 % of the time: train.py:41 `d = d.map(f)`: a map"
+    )
+
+
 def test_preparing_comes_first_where_it_dominates():
     line = LineRow("prep.py:12", 200.0, "for word in words:")
     run = RunRow(8.0, 312.0, 1.0, 40.0, (line,))

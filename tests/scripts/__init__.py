@@ -119,7 +119,7 @@ def same_as_python(place, *options, **more):
 def rehearsed(place, *options, **more):
     """A loop of the script's own is measured in a run that nobody sees, before the one
     that counts."""
-    plain, done = place.python(), run(place, *options, **more)
+    plain, done = place.python(), run(place, "--rehearse", *options, **more)
     assert "rehearsing the script first" in done.stderr
     assert done.returncode == plain.returncode == 0
     assert done.stdout == plain.stdout, done.stderr

@@ -18,12 +18,14 @@ pytestmark = pytest.mark.tensorflow
 slow = pytest.mark.slow
 
 EVERY = {script.name: script for script in scripts()}
-# State in the step, state in the map, a shuffle read again, lost steps.
+# State in the step, state in the map, a shuffle read again, lost steps, a loop of its
+# own that is cured while it trains.
 IN_THE_GATE = (
     "callback_make_train_function",
     "gan_two_optimizers",
     "second_fit_from_the_same_shuffle",
     "map_variable",
+    "eager_loop",
 )
 # Fixes that were applied in this session, by script.
 applied: dict[str, tuple[str, ...]] = {}
@@ -81,7 +83,7 @@ def test_a_plan_that_no_longer_fits_changes_nothing(compare, script):
 def test_every_script_says_what_it_is_about():
     for script in EVERY.values():
         lines = script.text.splitlines()
-        assert 25 <= len(lines) <= 90, script.name
+        assert 20 <= len(lines) <= 90, script.name
         assert script.about, script.name
 
 

@@ -17,6 +17,7 @@ import feedline
 from feedline.errors import FeedlineError
 from feedline.job.loops.snapshot import variables_of
 from feedline.measure.clock import FakeClock, SystemClock
+from feedline.session.inprocess import _build
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -139,6 +140,18 @@ def test_a_model_that_was_never_trained():
     assert {float(v) for v in model.get_metrics_result().values()} == {0.0}
 
 
+def test_a_model_made_for_one_batch_size_is_built_for_it():
+    """A stateful RNN, fed from what is read only once: only shapes are known."""
+    model = keras.Sequential(
+        [keras.Input(batch_shape=(8, 5, 1)), keras.layers.GRU(2, stateful=True)]
+    )
+    model.compile("adam", "mse")
+    spec = tf.TensorSpec((None, 5, 1)), tf.TensorSpec((None, 2))
+    once = tf.data.Dataset.from_generator(lambda: iter(()), output_signature=spec)
+    _build(model, once)
+    assert model.optimizer.built
+
+
 def test_a_model_that_was_not_compiled():
     model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
     with pytest.raises(FeedlineError, match=r"model\.compile\("):
@@ -193,3 +206,20 @@ def test_whoever_profiles_already_goes_on(tmp_path):
     assert report.trace is None
     assert any("profile" in line for line in report.unknown)
     assert list(tmp_path.rglob("*.xplane.pb"))
+
+
+def test_a_model_is_built_with_the_shapes_that_its_first_step_would_know():
+    """Keras fails there; a batch at hand would have built it."""
+    rows = tf.data.Dataset.from_tensor_slices(np.ones((64, 8), np.float32))
+    unknown = rows.map(
+        lambda x: (tf.io.parse_tensor(tf.io.serialize_tensor(x), tf.float32), x[:1])
+    )
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(FeedlineError, match="cannot be built before its first step"):
+        feedline.why(model, unknown.batch(8), seconds=1)
+    known = unknown.map(lambda x, y: (tf.ensure_shape(x, [8]), y))
+    lengths = known.map(lambda x, y: (tf.reshape(x, [-1, 1]), y)).padded_batch(8)
+    recurrent = keras.Sequential([keras.layers.GRU(2), keras.layers.Dense(1)])
+    recurrent.compile("sgd", "mse")
+    assert feedline.why(recurrent, lengths, seconds=1).step.steps > 0

@@ -1,21 +1,25 @@
 """A run that is interrupted, at whatever moment, spoils nothing for the next.
 
 The job keeps its elements in the store on disk, by a plan written by hand; it is
-stopped by Ctrl-C, SIGTERM or kill -9 while it fills the store, reads from it, or
-does anything else. The next run must give the weights that plain Python gives, and
-nothing in the store may be half an entry that somebody reads.
+stopped by a signal while it fills the store, reads from it, or does anything else; or
+the disk becomes full, or the home and the store read-only. The next run must give the
+weights that plain Python gives, nothing in the store may be half an entry that somebody
+reads, and what lies beside it is not touched.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import signal
 import time
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from feedline.fixes.fix import Edit
+from feedline.fixes.means.store import marks
 from feedline.fixes.saved import save
 from tests.place import LIMIT, Place
 from tests.plans import TELL, plan_for
@@ -64,9 +68,23 @@ print("weights", hashlib.sha256(weights).hexdigest())
 STEPS = 60
 
 
+STORE = "store/feedline-store"
+USERS = ("store/my-data/a", f"{STORE}/my-data/data", "home/.cache/my-data/lock")
+
+
 @pytest.fixture(autouse=True)
 def _store(tmp_path, monkeypatch):
+    """A store and a home in which the user has files too, named like ours."""
     monkeypatch.setenv("FEEDLINE_CACHE", str(tmp_path / "store"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    marks.make_store(tmp_path / STORE)
+    for name in USERS:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(name, "utf-8")
+    yield
+    for name in USERS:
+        assert (tmp_path / name).read_text("utf-8") == name
 
 
 def last(text: str) -> str:
@@ -99,17 +117,12 @@ def interrupted(place: Place, how: signal.Signals, after: int) -> int | None:
     for _ in range(after):
         if not process.stdout.readline():
             break
-    if how is signal.SIGTERM:
+    if how in (signal.SIGTERM, signal.SIGUSR1):
         process.send_signal(how)
     else:  # as a terminal does, or the system when memory is short
         os.killpg(process.pid, how)
     process.communicate(timeout=LIMIT)
     return process.returncode
-
-
-def entries(place: Place) -> list[str]:
-    store = place.root / "store"
-    return sorted(each.name for each in store.glob("*-*")) if store.exists() else []
 
 
 def check(place: Place, expected: str) -> None:
@@ -119,15 +132,11 @@ def check(place: Place, expected: str) -> None:
         assert done.returncode == 0, done.stderr
         assert last(done.stdout) == expected, done.stderr
         assert "Traceback" not in done.stderr
-    whole = [
-        each
-        for each in (place.root / "store").glob("*-*")
-        if (each / "manifest.json").exists()
-    ]
-    assert len(whole) == 1
+    (entry,) = marks.entries(place.root / STORE)
+    assert (entry / "manifest.json").exists()
 
 
-HOWS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+HOWS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL]
 MOMENTS = [(signal.SIGINT, 5), (signal.SIGTERM, 14), (signal.SIGKILL, 25)]
 
 
@@ -196,11 +205,54 @@ def test_a_disk_that_is_full_costs_the_entry_only(place, expected, bytes_left):
     check(place, expected)
 
 
+def obedient():
+    """In the process: root, too, obeys the modes of files. It loses the right to
+    override them, which Linux keeps in the bounding set."""
+    drop, override, search = 24, 1, 2
+    for capability in (override, search):
+        ctypes.CDLL(None).prctl(drop, capability, 0, 0, 0)
+
+
+@contextmanager
+def read_only(*folders):
+    below = [path for folder in folders for path in (folder, *folder.rglob("*"))]
+    modes = {}
+    for path in below:
+        with suppress(FileNotFoundError):  # a file of a moment
+            modes[path] = path.stat().st_mode
+            path.chmod(modes[path] & 0o555)
+    try:
+        yield
+    finally:
+        for path, mode in modes.items():
+            with suppress(FileNotFoundError):
+                path.chmod(mode)
+
+
+def test_a_home_and_a_store_that_become_read_only(place, expected):
+    """Before it starts, and at any moment after."""
+    rng = random.Random(8)
+    for after in (0, *(rng.randrange(1, STEPS) for _ in range(5))):
+        with (place.root / "err").open("w+", encoding="utf-8") as err:
+            process = place.start(*COMMAND, stderr=err, preexec_fn=obedient)
+            assert process.stdout is not None
+            for _ in range(after):
+                process.stdout.readline()
+            with read_only(place.root / "store", place.root / "home"):
+                out = process.stdout.read()
+                assert process.wait(LIMIT) == 0
+            err.seek(0)
+            said = err.read()
+        assert last(out) == expected, said
+        assert "Traceback" not in said
+    check(place, expected)
+
+
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "manifest"])
 def test_a_damaged_entry_is_never_read(place, expected, damage):
     check(place, expected)
-    (name,) = entries(place)
-    data = place.root / "store" / name / "data"
+    (entry,) = marks.entries(place.root / STORE)
+    data = entry / "data"
     content = bytearray(data.read_bytes())
     if damage == "cut":
         data.write_bytes(content[: len(content) // 2])

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedline.errors import one_sentence
+from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
 from feedline.process.channel import Channel
 from feedline.report.basis import Basis
 from feedline.session import parent
+from feedline.session.memory import Remembered
 from feedline.session.messages import Order, Outcome, decode
 from feedline.session.rehearsal.rehearse import Rehearsal
 from feedline.session.runner import Runner
@@ -50,6 +52,23 @@ def test_all_fits_share_the_time_for_measuring(make):
     (told,) = heard
     assert "the 20 s for measuring are used up" in told
     assert "train.py:3" in told
+
+
+def test_a_training_that_is_too_short_is_told_of_once(make):
+    runner, heard = make()
+    runner._too_short.add("train.py:3")
+    runner.on_warm(SimpleNamespace(where="train.py:3", source=None, kind="fit"))
+    assert heard == []
+
+
+def test_a_plan_without_edits_is_not_missed(make):
+    """A rehearsal that found nothing: what it rests on may be another by now."""
+    runner, heard = make(plan=somewhere())
+    assert runner._refuses(somewhere(), Binding())
+    assert heard == []
+    assert runner._refuses(somewhere(Edit("prefetch")), Binding())
+    (told,) = heard
+    assert "the plan was made for" in told
 
 
 def test_a_measurement_that_cannot_be_written_is_told_of(make):
@@ -132,3 +151,12 @@ def test_a_sentence_is_one_line_and_no_word_of_it_is_cut(text):
     assert len(said.splitlines()) <= 1
     words, kept = text.split(), said.removesuffix(" ...").split()
     assert kept == words[: len(kept)] or len(words[0]) > len(said) / 2
+
+
+def test_a_loop_is_rewritten_only_in_the_very_same_source(make):
+    known = Remembered(somewhere(Edit("compile-step", None)))
+    runner, _ = make(remembered=(known,))
+    assert runner.hoists() == frozenset({3})
+    runner, _ = make(remembered=(replace(known, same_source=False),))
+    assert runner.hoists() is False
+    assert runner._plan_at("train.py:3") is None

@@ -60,11 +60,16 @@ class Script:
         self.last = made[-1]
 
     def goes_on(self, later, read):
-        """The last stage twice, as a training would; then all that comes later."""
-        seen = [read(self.last), read(self.last)]
-        for place, way in later:
-            known = [*self.kept, self.last]
-            seen.append(read(LATER[way](known[place % len(known)])))
+        """The last stage twice, as a training would; then all that comes later. Where
+        the script itself fails (a batch of unlike elements), that is the end of it."""
+        seen = []
+        try:
+            seen += [read(self.last), read(self.last)]
+            for place, way in later:
+                known = [*self.kept, self.last]
+                seen.append(read(LATER[way](known[place % len(known)])))
+        except tf.errors.OpError as error:
+            seen.append(type(error).__name__)
         return seen
 
 
@@ -113,7 +118,8 @@ def test_what_the_script_reads_later(recipe, held, later, chosen):
 
 
 @pytest.mark.slow
-@settings(EVERY, max_examples=1000)
+@pytest.mark.timeout(7200)
+@settings(EVERY, max_examples=1000, derandomize=False)
 @given(*WORLD)
 def test_what_a_thousand_scripts_read_later(recipe, held, later, chosen):
     assume(goes_on_as_without(recipe, held, later, chosen))

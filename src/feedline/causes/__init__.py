@@ -7,6 +7,8 @@ A cause's file holds its page (the module docstring), the names of its fixes
                         or a fact that no experiment here can price
     LAST_RESORT = True  its cure asks for a larger machine or another training;
                         on a tie every other cause goes first
+    CONCERNS = (PART, ...)  which parts of a step it may be found in; the input, unless
+                        it says otherwise
 
 A file without `detect` (`finding`, `look`) is not a cause. Nothing here touches
 TensorFlow or the file system: a job and its measurement come in as plain data.
@@ -45,6 +47,7 @@ class Cause:
     detect: Callable[[Job, Measurement], Iterable[Finding]]
     fact: bool = False
     last_resort: bool = False
+    concerns: tuple[str, ...] = ("input",)
 
 
 @cache
@@ -64,6 +67,7 @@ def all() -> Mapping[str, Cause]:  # noqa: A001 - read as `causes.all()`
             detect=module.detect,
             fact=getattr(module, "FACT", False),
             last_resort=getattr(module, "LAST_RESORT", False),
+            concerns=getattr(module, "CONCERNS", ("input",)),
         )
     return MappingProxyType(dict(sorted(causes.items())))
 

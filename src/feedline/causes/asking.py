@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from feedline.job.job import Job
-from feedline.job.tfdata import ops
+from feedline.job.tfdata import endings, ops
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage, Where
 from feedline.measure.measurement import Estimate, Measurement, StageCost, WhatIf
@@ -74,8 +74,15 @@ def spared(job: Job) -> frozenset[int]:
 
 def one_interpreter(job: Job, measured: Measurement) -> Measurement:
     """The same with every Python stage on one thread: whatever number of threads
-    it has, the interpreter runs one of them."""
-    python = {id(each.cost) for each in seen(job, measured) if each.stage.python}
+    it has, the interpreter runs one of them. Where the input is faster than one
+    thread could be, most of that Python lets others run (NumPy, a decoder)."""
+    alone = measured.step.input_alone
+    longest = 1.25 * alone.value if alone is not None else float("inf")
+    python = {
+        id(each.cost)
+        for each in seen(job, measured)
+        if each.stage.python and each.cost.ms_per_batch <= longest
+    }
     stages = (
         replace(each, parallelism=1) if id(each) in python else each
         for each in measured.stages
@@ -112,8 +119,10 @@ def passes(job: Job) -> float:
     times = float("inf") if job.epochs is None else float(job.epochs)
     if not job.restarts:
         times = 1.0
-    for stage in job.pipeline.find(ops.REPEAT) if job.pipeline else []:
+    for stage in endings.repeats(job.pipeline.root) if job.pipeline else []:
         times *= (_count(stage) or float("inf")) if times else 1.0
+    if times and job.pipeline is not None and endings.unbounded(job.pipeline.root):
+        return float("inf")  # also where each branch is repeated by itself
     return times
 
 
@@ -121,7 +130,7 @@ def steps_per_pass(job: Job, measured: Measurement) -> float | None:
     """Steps that go once through the data; None where nothing tells."""
     if job.pipeline is not None and job.pipeline.cardinality > 0:
         steps = float(job.pipeline.cardinality)
-        for stage in job.pipeline.find(ops.REPEAT):
+        for stage in endings.repeats(job.pipeline.root):
             steps /= _count(stage) or 1
         return steps
     infinite = job.pipeline is not None and job.pipeline.cardinality == -1

@@ -41,6 +41,7 @@ from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("transfer",)
 FIXES: tuple[str, ...] = ("prefetch-to-device", "cast-on-device")
 
 

@@ -46,6 +46,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("overhead",)
 FIXES: tuple[str, ...] = ("fewer-callbacks",)
 
 

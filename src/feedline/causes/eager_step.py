@@ -49,6 +49,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("overhead", "compute")
 FIXES: tuple[str, ...] = ("compile-step",)
 
 

@@ -45,6 +45,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("compute",)
 FIXES: tuple[str, ...] = ("placement",)
 
 

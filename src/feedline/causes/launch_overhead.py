@@ -52,6 +52,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("overhead",)
 FIXES: tuple[str, ...] = ("steps-per-execution", "jit-compile")
 
 
@@ -71,7 +72,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         )
         yield Finding("launch-overhead", cost, evidence, job.where, FIXES)
     elif job.kind != "function" and job.steps_per_execution == 1 and job.replicas == 1:
-        cost = launching(measured)
+        strategy = tried(measured, "step:no-strategy")
+        without = strategy.gain if strategy is not None else 0.0
+        cost = max(0.0, launching(measured) - without)  # the strategy's own part
         evidence = (
             f"{ms(cost)} of each {ms(step.ceiling.value)} step does not depend on the "
             "batch: starting a step takes longer than computing it."

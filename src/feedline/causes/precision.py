@@ -41,6 +41,7 @@ from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 from feedline.measure.profile.kernels import precision
 
+CONCERNS = ("compute",)
 FIXES: tuple[str, ...] = ("mixed-precision",)
 
 

@@ -31,6 +31,8 @@ dataset = paths.map(load, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 
 ## Fix
 
+- `keep-results` (exact): what pure functions return for the same file or line is
+  kept; what draws random numbers is computed each time.
 - `worker-processes` (exact): the same Python in one process per core, results
   in the same order. The code must not depend on state shared between calls.
 - `tensorflow-ops` (advice): the TensorFlow equivalent, where there is one; it
@@ -42,12 +44,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedline.causes.asking import all_of, gain_of_threads, ms, one_interpreter, seen
+from feedline.causes.asking import (
+    PREFETCH,
+    all_of,
+    gain_of_threads,
+    ms,
+    one_interpreter,
+    seen,
+    waiting,
+    without,
+)
 from feedline.causes.finding import Finding
 from feedline.job.job import Job
-from feedline.measure.measurement import Measurement
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Stage, Where
+from feedline.measure.measurement import Measurement, StageCost
+from feedline.measure.predict import saving
 
-FIXES: tuple[str, ...] = ("worker-processes", "tensorflow-ops")
+FIXES: tuple[str, ...] = ("keep-results", "worker-processes", "tensorflow-ops")
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
@@ -58,9 +72,54 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         if not stage.python:
             continue
         saved = gain_of_threads(measured, cost, cores)
+        if stage.op == ops.FROM_GENERATOR:
+            gain = _gain_without(measured, cost)
+            yield _source(stage, cost.ms_per_batch, gain, each.where(job))
+            continue
+        turns = "one thread at a time"
+        if cost.parallelism > 1:
+            turns = f"on {cost.parallelism} threads"
         evidence = (
-            f"{stage.label()} runs {ms(cost.ms_per_batch)} of Python per step, one "
-            f"thread at a time; in processes on {all_of(cores)} cores the step would "
+            f"{stage.label()} runs {ms(cost.ms_per_batch)} of Python per step, "
+            f"{turns}; in processes on {all_of(cores)} cores the step would "
             f"take {ms(saved)} less."
         )
         yield Finding("python-in-pipeline", saved, evidence, each.where(job), FIXES)
+    if not measured.stages and (alone := _only_python(job)) is not None:
+        wait = waiting(measured)
+        yield _source(alone, wait, wait, alone.where or job.where)
+
+
+def _gain_without(measured: Measurement, cost: StageCost) -> float:
+    """What a step would gain if the elements cost nothing to make. That they could be
+    made ahead of the step is for `no-prefetch` to say."""
+    ahead = saving(measured, (*measured.stages, PREFETCH))
+    free = saving(measured, (*without(measured, [cost]), PREFETCH))
+    return min(cost.ms_per_batch, max(0.0, free - ahead))
+
+
+def _source(stage: Stage, python: float, cost: float, where: Where | None) -> Finding:
+    written = _written(stage)
+    made = f", written at {written}," if written else ""
+    evidence = (
+        f"{stage.label()}{made} runs {ms(python)} of Python per step, one element "
+        f"after the other, and the step waits {ms(cost)} for it."
+    )
+    return Finding("python-in-pipeline", cost, evidence, written or where, FIXES)
+
+
+def _only_python(job: Job) -> Stage | None:
+    """The generator of a pipeline that does nothing besides, where the stages' costs
+    are not known: then all the wait is for it."""
+    stages = list(job.pipeline.stages()) if job.pipeline else []
+    if not stages or stages[0].op != ops.FROM_GENERATOR:
+        return None
+    rest = all(each.op == ops.PREFETCH for each in stages[1:])
+    return stages[0] if rest else None
+
+
+def _written(stage: Stage) -> Where | None:
+    """The user's generator or `__getitem__`, which is not where it is used."""
+    if stage.op != ops.FROM_GENERATOR or not stage.functions:
+        return None
+    return stage.functions[0].where

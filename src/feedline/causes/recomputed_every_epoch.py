@@ -103,7 +103,7 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
     best = best_place(job, measured)
     if best is not None:
         point = best.point
-        work = sum(each.cost.ms_per_batch for each in best.front)
+        work = sum(e.cost.ms_per_batch * e.cost.busy for e in best.front)
         place = "only a local disk can hold" if best.on_disk else "fits into memory"
         evidence = (
             f"Every epoch repeats {ms(work)} of CPU per step up to "

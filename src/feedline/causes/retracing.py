@@ -49,6 +49,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("overhead", "compute")
 FIXES: tuple[str, ...] = ("fixed-signature", "pad-shapes")
 
 
@@ -58,8 +59,9 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         return
     reason = f" ({worst.reason})" if worst.reason else ""
     when = "in the capture" if measured.only_observed else "after the loop was warm"
+    times = "once more" if worst.count == 1 else f"{worst.count:,} times"
     evidence = (
-        f"{worst.function} was traced {worst.count:,} times {when}"
+        f"{worst.function} was traced {times} {when}"
         f"{reason}; tracing takes {ms(measured.trace_ms)} per step."
     )
     cost = min(measured.trace_ms, measured.step.observed.value)

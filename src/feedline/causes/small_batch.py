@@ -40,6 +40,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("overhead", "compute", "input")
 FIXES: tuple[str, ...] = ("larger-batch",)
 LAST_RESORT = True
 

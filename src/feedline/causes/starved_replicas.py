@@ -43,6 +43,7 @@ from feedline.causes.finding import Finding
 from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("overhead", "compute", "transfer", "input")
 FIXES: tuple[str, ...] = ("no-strategy", "larger-batch")
 
 

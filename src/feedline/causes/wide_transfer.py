@@ -48,6 +48,7 @@ from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import TensorSpec
 from feedline.measure.measurement import Measurement
 
+CONCERNS = ("transfer", "input")
 FIXES: tuple[str, ...] = ("cast-on-device",)
 
 

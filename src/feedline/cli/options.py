@@ -15,6 +15,10 @@ def _positive(value: float) -> float:
     return value
 
 
+def _positive_if_given(value: float | None) -> float | None:
+    return None if value is None else _positive(value)
+
+
 def _given_to_the_script(
     context: typer.Context, arguments: list[str] | None
 ) -> list[str] | None:
@@ -59,6 +63,14 @@ Html = Annotated[
 Seconds = Annotated[
     float,
     typer.Option(metavar="N", callback=_positive, help="How long measuring may take."),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        callback=_positive_if_given,
+        help="How long measuring may take; otherwise a tenth of the training.",
+    ),
 ]
 Loop = Annotated[
     int | None,

@@ -12,6 +12,7 @@ import typer
 
 from feedline.cli.options import (
     Arguments,
+    Budget,
     Color,
     Force,
     Html,
@@ -19,8 +20,9 @@ from feedline.cli.options import (
     Loop,
     Module,
     Script,
-    Seconds,
 )
+
+_MOST_SECONDS = 60.0
 
 
 def run(
@@ -64,7 +66,11 @@ def run(
         bool,
         typer.Option("--live", help="Show how fast it trains and what it waits for."),
     ] = False,
-    seconds: Seconds = 60.0,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Measure anew; use nothing from earlier runs."),
+    ] = False,
+    seconds: Budget = None,
     loop: Loop = None,
     force: Force = False,
     color: Color = None,
@@ -74,7 +80,8 @@ def run(
     Measures the job as `feedline why` does, tries what would help, keeps what is
     allowed, the same by comparison and faster by measurement, and lets the script
     run on with that. Its output, callbacks, checkpoints and exit code are its own;
-    what feedline has to say goes to standard error.
+    what feedline has to say goes to standard error. What was found is remembered:
+    the next run of the same script applies it at once.
 
     \b
     Grades, from what changes nothing:
@@ -114,13 +121,15 @@ def run(
     ran = parent.run_script(
         [script, *(args or ())],
         module,
-        seconds,
+        _MOST_SECONDS if seconds is None else seconds,
         loop,
         allow=wanted,
         plan=known,
         rehearse=rehearse,
         dry=dry_run,
         live=live,
+        given=seconds is not None,
+        fresh=fresh or plan is not None,
     )
     # The script has ended; nothing that fails from here on changes how.
     with _said_only():
@@ -138,6 +147,8 @@ def run(
     with _said_only():
         if diff is not None and ran.plan is not None:
             _save_patch(ran.plan.places, diff)
+    if ran.balance:
+        _say(ran.balance)
     raise typer.Exit(ran.code)
 
 

@@ -7,10 +7,11 @@ part. Errors are the system's own (`OSError`); what was half written is removed.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -52,12 +53,17 @@ def write(path: Path, data: bytes | str, *, sync: bool = True) -> None:
 
 
 @contextmanager
-def replacing_folder(path: Path) -> Iterator[Path]:
-    """A name beside `path` to build a folder under, then put in place of `path`."""
+def replacing_folder(path: Path, files: Sequence[str] = ()) -> Iterator[Path]:
+    """A name beside `path` to build a folder under, then put in place of `path`. Where
+    `files` are named and `path` is there, only these are replaced, in this order."""
     part = _beside(path)
     try:
         yield part
-        put_folder(part, path)
+        if files and path.is_dir():
+            for name in files:
+                os.replace(part / name, path / name)
+        else:
+            put_folder(part, path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -76,6 +82,14 @@ def put_folder(new: Path, path: Path) -> None:
         old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def move(path: Path, to: Path) -> None:
+    """Rename to a name that is free, at one stroke: a plain rename would take the place
+    of a file or of an empty folder."""
+    if os.path.lexists(to):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(to))
+    path.rename(to)
 
 
 def flush(path: Path) -> None:

@@ -13,6 +13,7 @@ A fix's file holds its page (the module docstring) and
     KEEPS              True where it fills a cache, so that it is tried on a full one
     compared(edit)     how the elements are compared, where order or values may change
     own_loop(edit)     what it asks of a loop of the script's own
+    at_once(pipeline)  the edits to use where nothing may be tried: see `AtOnce`
     least(edit)        the best grade that such an edit can have, where that is not
                        `exact`: a plan in a file cannot claim a better one
 
@@ -38,6 +39,7 @@ from feedline.fixes import advice, pipeline, step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import (
     GRADES,
+    AtOnce,
     CannotFix,
     Case,
     Edit,
@@ -53,6 +55,7 @@ from feedline.job.tfdata.pipeline import Pipeline
 
 __all__ = [
     "GRADES",
+    "AtOnce",
     "CannotFix",
     "Case",
     "Edit",
@@ -63,6 +66,7 @@ __all__ = [
     "Proposal",
     "all",
     "apply",
+    "at_once",
     "compared",
     "grades",
     "keeps",
@@ -89,6 +93,7 @@ class Fix:
     compared: Callable[[Edit], Order] = field(default=lambda _: "same")
     own_loop: Callable[[Edit], OwnLoop] = field(default=lambda _: OwnLoop())
     keeps: bool = False
+    at_once: Callable[[Pipeline], Iterable[AtOnce]] = field(default=lambda _: ())
 
     @property
     def kind(self) -> Kind:
@@ -118,6 +123,7 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
             compared=getattr(code, "compared", _same),
             own_loop=getattr(code, "own_loop", _no_loop),
             keeps=getattr(code, "KEEPS", False),
+            at_once=getattr(code, "at_once", _none_at_once),
             least=_advice if code.__package__ == advice.__name__ else least,
         )
     return MappingProxyType(dict(sorted(found.items())))
@@ -147,6 +153,21 @@ def _no_loop(_: Edit) -> OwnLoop:
 
 def _nothing(_: Case) -> Iterator[Proposal]:
     return iter(())
+
+
+def _none_at_once(_: Pipeline) -> Iterator[AtOnce]:
+    return iter(())
+
+
+def at_once(pipeline: Pipeline) -> list[AtOnce]:
+    """All that may be used without a trial. A broken fix is left out."""
+    found: list[AtOnce] = []
+    for fix in all().values():
+        try:
+            found += fix.at_once(pipeline)
+        except Exception:
+            log.exception("the fix %s failed and is left out", fix.name)
+    return found
 
 
 def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:

@@ -6,7 +6,7 @@ it names the fix, the stage it works on by its number, and a few plain values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -67,6 +67,18 @@ class Proposal:
     costs: tuple[StageCost, ...] | None = None
     step_ms: float | None = None
     note: str = ""
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """An edit that needs no trial: it changes nothing, whatever the job does, and reads
+    nothing twice. `counts` says how often it has saved work so far and how often not;
+    `stop` takes it out while the job goes on; `came_to` is what it did, in words."""
+
+    proposal: Proposal
+    counts: Callable[[], tuple[int, int]]
+    stop: Callable[[], None]
+    came_to: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True)

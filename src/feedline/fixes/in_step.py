@@ -15,6 +15,7 @@ from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.patching import label
 from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
@@ -106,7 +107,7 @@ def _function(pipeline: Pipeline, stage: Stage) -> Callable[..., Any]:
 
     def whole(*parts: Any) -> Any:
         element = parts if len(parts) > 1 else parts[0]
-        flat = structure.to_tensor_list(traced._input_structure, element)
+        flat = structure.to_tensor_list(tf_private.input_structure(traced), element)
         made = traced.function(*flat)
         return structure.from_compatible_tensor_list(traced.output_structure, made)
 

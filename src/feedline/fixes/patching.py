@@ -108,7 +108,8 @@ class Patch:
     does it, None where it is for a person. `at_end`: it is about the end of the
     pipeline; `whole_file`: it looks at functions anywhere in the file. `stages` are
     those that it is about, where the edit does not name one; `over` is how many stages
-    the one it names moves before. `of_function` is the edit where the step is a
+    the one it names moves before,
+    given all edits. `of_function` is the edit where the step is a
     function of the user's; `said_with` names a fix whose edit of such a function says
     this one as well."""
 
@@ -117,7 +118,7 @@ class Patch:
     at_end: bool = False
     whole_file: bool = False
     stages: Callable[[Pipeline, Sequence[Edit]], list[Stage]] | None = None
-    over: Callable[[Stage], int] | None = None
+    over: Callable[[Stage, Sequence[Edit]], int] | None = None
     of_function: Callable[[Edit, Sequence[Edit]], Edit] | None = None
     said_with: str = ""
 

@@ -65,7 +65,7 @@ def _places_of(
     if not known:
         yield _at(edit, loop, "", stages[0].label() if stages else "the pipeline")
     for stage in known:
-        over = 1 if patch.over is None else patch.over(stage)
+        over = 1 if patch.over is None else patch.over(stage, edits)
         yield _of_stage(pipeline, edit, stage, over)
 
 

@@ -38,10 +38,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """One proposal: what was expected of it and what came of it."""
+    """One proposal: what was expected of it, if anything, and what came of it."""
 
     proposal: Proposal
-    predicted: float
+    predicted: float | None
     outcome: Outcome
 
     @property
@@ -85,21 +85,27 @@ def search(
     allowed: tuple[Grade, ...],
     attempt: Attempt,
     time_left: Callable[[], float],
+    pays: Callable[[float, float], bool] = lambda _gain, _already: True,
 ) -> Experiment[Plan]:
     """Try one proposal after the other until none is expected to help by itself;
-    then what is left together, with what did not help alone."""
+    then what is left together, with what did not help alone. `pays` says whether an
+    expected gain is worth a trial, after what is `already` gained."""
     trials: list[Trial] = []
     refused: list[Proposal] = []
     failed: set[str] = set()
     joined_before: set[frozenset[str]] = set()
     step_ms = case.measured.step.ceiling.value
+    first_ms = expected_ms(case, step_ms)
     while time_left() > 0:
         open_ = [
             (gain(case, step_ms, proposal), proposal)
             for proposal in fixes.proposals(case, allowed)
             if _key(proposal) not in failed
         ]
+        already = first_ms / max(expected_ms(case, step_ms), 1e-9)
         worth = [pair for pair in open_ if pair[0] >= _WORTH_TRYING]
+        if worth and not pays(max(gain for gain, _ in worth), already):
+            break
         if worth:
             predicted, best = max(worth, key=lambda pair: pair[0])
             outcome = yield from attempt(case.edits, (best,))
@@ -116,6 +122,8 @@ def search(
         if joined is None:
             joined = _needed(case, step_ms, left, refused, allowed)
         if joined is None or joined.keys in joined_before:
+            break
+        if not pays(joined.gain, already):
             break
         joined_before.add(joined.keys)
         outcome = yield from attempt(case.edits, joined.proposals)

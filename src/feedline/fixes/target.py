@@ -30,6 +30,8 @@ class Target:
     callbacks: tuple[str, ...] = ()
     replaced: Callable[[], None] = lambda: None
     """Told when the script has put another train function in the place of ours."""
+    tell: Callable[[str], None] = lambda _: None
+    """Told, in a sentence for the user, when a fix has taken itself off."""
 
     def alone(self) -> None:
         """Refuse a model that a strategy trains."""

@@ -19,8 +19,8 @@ def untried(case: Case, allowed: tuple[Grade, ...]) -> list[Trial]:
         for proposal in fixes.proposals(case, others)
         if _fits(case, proposal)
     ]
-    worth = [trial for trial in found if trial.predicted >= _WORTH_TELLING]
-    return sorted(worth, key=lambda trial: -trial.predicted)
+    worth = [trial for trial in found if (trial.predicted or 0.0) >= _WORTH_TELLING]
+    return sorted(worth, key=lambda trial: -(trial.predicted or 0.0))
 
 
 def _fits(case: Case, proposal: Proposal) -> bool:

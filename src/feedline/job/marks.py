@@ -40,3 +40,6 @@ KEEPS: Final = "_feedline_keeps"
 
 MONITOR: Final = "_feedline_monitor"
 """On a train function of ours: the `Monitor` that put it there."""
+
+BEHIND: Final = "_feedline_behind"
+"""On a generator function of ours: the one of Keras or the script that it reads."""

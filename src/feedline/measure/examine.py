@@ -18,7 +18,7 @@ from feedline.job.loops.base import Loop
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.devices import accelerator, joined
 from feedline.job.loops.drop_iterator import without_waiting
-from feedline.job.loops.facts import job_of
+from feedline.job.loops.facts import job_of, retraces_of
 from feedline.job.loops.feeds import batch_size as size_of
 from feedline.job.loops.loop import CannotRun, Clock, Experiment, LoopEnded, Run
 from feedline.job.script.watch import Watch
@@ -38,7 +38,7 @@ from feedline.measure.measurement import (
     WhatIf,
 )
 from feedline.measure.softmax import measure_softmax
-from feedline.measure.stages import costs, read_model, watch_stages
+from feedline.measure.stages import Watched, watch_live, watch_stages
 from feedline.measure.step import intercept, measure_curve, measure_step
 from feedline.measure.updates import UpdateCost, measure_update
 
@@ -86,7 +86,14 @@ class Examiner:
         )
         step = replace(step, host_work=self._host_work())
         self.say("timing each stage of the pipeline")
-        stages = self._try("the stages' costs", lambda: self._stages(job), ())
+        watched = self._try(
+            "the stages' costs", lambda: self._stages(job, step), Watched(())
+        )
+        self.unknown += watched.unknown
+        stages = watched.stages
+        if watched.alone and step.input_alone is not None:
+            # Its batches were ready when it was timed beside the training.
+            step = replace(step, input_alone=_at_least(step.input_alone, watched.alone))
         self.say("timing the step at other batch sizes")
         update = self._try(
             "the optimizer's update", lambda: self._update(machine), None
@@ -101,6 +108,7 @@ class Examiner:
         matmuls = self._try(
             "the matrix products", lambda: self._matmuls(job, machine), ()
         )
+        job = replace(job, retraces=retraces_of(loop))  # those in the meantime too
         return job, Measurement(
             machine=machine,
             step=step,
@@ -180,14 +188,18 @@ class Examiner:
             return 0.0
         return max(0.0, 1e3 * (median(periods) - median(inside)))
 
-    def _stages(self, job: Job) -> tuple[StageCost, ...]:
+    def _stages(self, job: Job, step: StepTimes) -> Watched:
         pipeline, live = job.pipeline, self.loop.live
         if pipeline is None or live is None:
-            return ()
+            return Watched(())
+        alone = step.input_alone.value if step.input_alone is not None else None
         if not pipeline.rereadable:
-            node = read_model(live.iterator)
-            return costs(pipeline, node) if node is not None else ()
-        return watch_stages(pipeline, self.clock, min(6.0, 0.1 * self.seconds))
+            # Beside the training it gives a batch with every step.
+            within = alone or step.observed.value
+            stages, unknown = watch_live(pipeline, live.iterator, within)
+            return Watched(stages, 0.0, unknown)
+        seconds = min(6.0, 0.1 * self.seconds)
+        return watch_stages(pipeline, self.clock, seconds, alone)
 
     def _update(self, machine: Machine) -> UpdateCost | None:
         update = next(reversed(self.watch.updates.values()), None)
@@ -333,6 +345,14 @@ class Examiner:
         return measure_matmuls(
             job, job.batch_size, accelerator(), self.clock, seconds=0.05 * self.seconds
         )
+
+
+def _at_least(estimate: Estimate, value: float) -> Estimate:
+    return replace(
+        estimate,
+        value=max(estimate.value, value),
+        high=max(estimate.high, value),
+    )
 
 
 def _ids_of(batch: Any) -> tuple[int, int]:

@@ -14,7 +14,8 @@ class StageCost:
 
     index        its place in `Pipeline.stages()`
     ms_per_element  of its own elements; ms_per_batch: per training step
-    busy         the part of that time in which it keeps a core busy; the rest waits
+    busy         the part of that time in which it keeps a core busy; the rest waits.
+                 More than 1 where its kernels run on several cores at once
     parallelism  threads it really runs on (TensorFlow may have changed it)
     asynchronous it works ahead, in threads of its own (prefetch, parallel map)
     """

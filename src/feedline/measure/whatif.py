@@ -15,6 +15,7 @@ from typing import Any
 
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.loop import Clock, Run
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, WhatIf
@@ -100,7 +101,7 @@ def vectorized_map(
 
     if not stage.functions or stage.python or stage.random or elements < 2:
         return {}
-    function = stage.handle.dataset._map_func.function
+    function = tf_private.map_func(stage.handle.dataset).function
     upstream = rebuild(replace(pipeline, root=stage.inputs[0]), fresh=True)
     batch = next(iter(upstream.batch(elements, drop_remainder=True)), None)
     if batch is None:

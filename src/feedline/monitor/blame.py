@@ -14,10 +14,11 @@ from typing import Any
 from feedline import causes
 from feedline.errors import FeedlineError
 from feedline.job.job import Job
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.machine import look
 from feedline.measure.measurement import Estimate, Measurement, StageCost, StepTimes
-from feedline.measure.stages import Node, costs, read_model
+from feedline.measure.nodes import Node, costs, read_model
 from feedline.report.format import ms
 
 log = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ def _pipeline(iterator: Any) -> Pipeline | None:
     """None where the iterator does not know what it reads, as under a strategy."""
     from feedline.job.tfdata.read import read
 
-    dataset = getattr(iterator, "_dataset", None)
+    dataset = tf_private.dataset.get(iterator)
     if dataset is None:
         return None
     try:

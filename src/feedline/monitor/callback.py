@@ -14,7 +14,6 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import Any, TextIO
 
 import tensorflow as tf
@@ -248,12 +247,7 @@ class Monitor(tf.keras.callbacks.Callback):  # type: ignore[misc]
         self._safely(self._begin, self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._safely(self._end)
 
     def watch(self, dataset: Iterable[Any]) -> Iterator[Any]:

@@ -25,6 +25,7 @@ import tensorflow as tf
 
 from feedline.job import marks
 from feedline.job.loops.loop import Clock
+from feedline.job.private import tensorflow as tf_private
 
 _FIRST_PROBES = 6
 _FIRST_APART = 8.0
@@ -86,18 +87,18 @@ def leaves(iterator: Any) -> list[Any]:
         found = [iterator]
     elif isinstance(iterator, tf.distribute.DistributedIterator):
         found = []
-        for worker in iterator._iterators:
-            inner = worker._iterator
-            found += list(getattr(inner, "_device_iterators", [inner]))
+        for worker in tf_private.iterators(iterator):
+            inner = tf_private.iterator(worker)
+            found += list(tf_private.device_iterators.get(inner, [inner]))
     else:
         raise CannotProbe(f"the step reads from a {type(iterator).__name__}")
     if not tf.config.experimental.get_synchronous_execution():
         raise CannotProbe("operations are executed asynchronously")
     for leaf in found:
-        known = leaf._flat_output_types, leaf._flat_output_shapes
+        known = tf_private.flat_output_types(leaf), tf_private.flat_output_shapes(leaf)
         if None in known:
             raise CannotProbe("the kind of its elements is not known")
-        device = str(leaf._iterator_resource.device)
+        device = str(tf_private.iterator_resource(leaf).device)
         if "CPU" not in device:
             raise CannotProbe(f"its input lies on {device}")
     return found
@@ -133,11 +134,11 @@ def _fed(
 ) -> Probe:
     begin = clock.now()
     made = tuple(
-        _holding(leaf, elements) if elements else leaf._iterator_resource
+        _holding(leaf, elements) if elements else tf_private.iterator_resource(leaf)
         for leaf, elements in zip(sources, taken, strict=True)
     )
     ours = {
-        id(leaf._iterator_resource): resource
+        id(tf_private.iterator_resource(leaf)): resource
         for leaf, resource in zip(sources, made, strict=True)
     }
     flat = tf.nest.flatten(iterator, expand_composites=True)
@@ -156,9 +157,9 @@ def _elements(leaf: Any, most: int) -> list[list[Any]]:
     for _ in range(most):
         try:
             element = tf.raw_ops.IteratorGetNext(
-                iterator=leaf._iterator_resource,
-                output_types=leaf._flat_output_types,
-                output_shapes=leaf._flat_output_shapes,
+                iterator=tf_private.iterator_resource(leaf),
+                output_types=tf_private.flat_output_types(leaf),
+                output_shapes=tf_private.flat_output_shapes(leaf),
             )
         except tf.errors.OutOfRangeError:
             break
@@ -168,8 +169,11 @@ def _elements(leaf: Any, most: int) -> list[list[Any]]:
 
 def _holding(leaf: Any, elements: list[list[Any]]) -> Any:
     """The resource of an iterator over these elements, where the leaf's own is."""
-    types, shapes = leaf._flat_output_types, leaf._flat_output_shapes
-    with tf.device(leaf._iterator_resource.device):
+    types, shapes = (
+        tf_private.flat_output_types(leaf),
+        tf_private.flat_output_shapes(leaf),
+    )
+    with tf.device(tf_private.iterator_resource(leaf).device):
         variant = tf.raw_ops.TensorDataset(components=elements[0], output_shapes=shapes)
         for element in elements[1:]:
             more = tf.raw_ops.TensorDataset(components=element, output_shapes=shapes)
@@ -202,7 +206,7 @@ def _plain_options() -> bytes:
         options = tf.data.Options()
         options.autotune.enabled = False
         options.experimental_optimization.apply_default_optimizations = False
-        _options = options._to_proto().SerializeToString()
+        _options = tf_private.to_proto(options)().SerializeToString()
     return _options
 
 

@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 from time import sleep
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from feedline.process.canary import Canary
@@ -79,12 +79,7 @@ class Signals:
             except (OSError, ValueError, RuntimeError):
                 continue
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._canary is not None:
             self._canary.close()
             self._canary = None

@@ -14,7 +14,7 @@ from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate
 from feedline.prove.proof import Faster
 
-_TURN_S = 0.4
+TURN_S = 0.4
 _LEAST_ROUNDS = 4
 _MOST_ROUNDS = 12
 _ENOUGH = 0.03
@@ -27,7 +27,7 @@ def compare(
     clock: Clock,
     *,
     seconds: float,
-    turn: float = _TURN_S,
+    turn: float = TURN_S,
 ) -> Experiment[Faster]:
     """Both in turns of that length until the ratio is known well enough or the time
     is up."""
@@ -46,7 +46,7 @@ def compare(
             times[changed].append(ran.ms + _start_ms(loop))
         gains = [a / max(b, 1e-9) for a, b in zip(*times.values(), strict=True)]
         gain = estimate(gains)
-        enough = len(gains) >= _LEAST_ROUNDS and _decided(gain)
+        enough = len(gains) >= _LEAST_ROUNDS and decided(gain)
         late = clock.now() > until and len(gains) >= _LEAST_ROUNDS - 1
         if enough or late or len(gains) >= _MOST_ROUNDS:
             loop.use(None)
@@ -62,7 +62,7 @@ def _start_ms(loop: Loop) -> float:
     return 1e3 * statistics.median(starts) / loop.steps_per_epoch
 
 
-def _decided(gain: Estimate) -> bool:
+def decided(gain: Estimate) -> bool:
     """Narrow, or so far from 1 that more turns would not change the answer."""
     half = (gain.high - gain.low) / 2
     return half <= _ENOUGH * gain.value or abs(gain.value - 1) > 4 * half

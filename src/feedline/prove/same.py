@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from feedline.job.loops.snapshot import same_draws
 from feedline.job.tfdata import ops
+from feedline.job.tfdata.endings import unbounded
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.rebuild import rebuild
 from feedline.prove.proof import Same
@@ -96,15 +97,10 @@ def compare(
 
 def _once(pipeline: Pipeline) -> Pipeline:
     """One pass over what would be repeated for ever."""
-    while endless := [s for s in pipeline.find(ops.REPEAT) if _endless(s)]:
+    while endless := unbounded(pipeline.root):
         args = {**endless[0].args, "count": 1}
         pipeline = pipeline.swap(endless[0], replace(endless[0], args=args))
     return pipeline
-
-
-def _endless(stage: Stage) -> bool:
-    count = stage.args.get("count")
-    return count is None or (isinstance(count, int) and count < 0)
 
 
 class _End:

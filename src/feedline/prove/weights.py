@@ -27,11 +27,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SameWeights:
-    """`largest` is the largest difference, relative to the largest weight."""
+    """`largest` is the largest difference, relative to the largest weight. A step that
+    does not repeat itself to the bit is compared with deterministic operations."""
 
     equal: bool
     steps: int
     largest: float = 0.0
+    repeats: bool = True
 
 
 def compare(
@@ -57,10 +59,7 @@ def compare_own(step: OwnStep, *, fused: bool = False) -> SameWeights:
     if not calls:
         raise CannotRun("its step was not called")
     for args, kwargs in calls:
-        if not step.fits(args, kwargs):
-            raise CannotRun(
-                step.broken or "it is called with Python numbers or arrays of NumPy"
-            )
+        step.require(args, kwargs)
     variables = step.variables()
     returned: dict[bool, Any] = {}
 
@@ -76,7 +75,7 @@ def compare_own(step: OwnStep, *, fused: bool = False) -> SameWeights:
 
     graph = step.as_fused if fused else step.as_graph
     found = _compared(trained, step.original, graph, len(calls))
-    if not _alike(*returned.values()):
+    if not alike(*returned.values()):
         raise CannotRun("what it returns would not be of the same kind")
     return found
 
@@ -110,38 +109,51 @@ def compare_together(together: MultiStep, ring: Ring, spec: Any) -> SameWeights:
     return found
 
 
-def _alike(one: Any, two: Any) -> bool:
+def alike(one: Any, two: Any) -> bool:
     """The same structure, the same kinds of things in it."""
     if tf.is_tensor(one) or tf.is_tensor(two) or one is None or two is None:
         return type(one) is type(two)
     if type(one) is not type(two) or not isinstance(one, list | tuple | dict):
         return False
     if isinstance(one, dict):
-        return [*one] == [*two] and all(_alike(one[key], two[key]) for key in one)
-    return len(one) == len(two) and all(map(_alike, one, two))
+        return [*one] == [*two] and all(alike(one[key], two[key]) for key in one)
+    return len(one) == len(two) and all(map(alike, one, two))
 
 
 def _compared(
     trained: Callable[[T], list[Array]], before: T, after: T, steps: int
 ) -> SameWeights:
-    """TensorFlow adds up the gradients of repeated rows on several threads, in an
-    order that differs from run to run: the job is not the same as itself, in the last
-    bits. So both run with TensorFlow's deterministic operations where they can."""
+    """As it will run: TensorFlow's deterministic operations are others than those that
+    a job runs which did not ask for them, and may round otherwise."""
+    one, two = trained(before), trained(after)
+    if same_arrays(one, two):
+        return SameWeights(True, steps)
+    if same_arrays(one, trained(before)) and same_arrays(two, trained(after)):
+        return SameWeights(False, steps, largest(one, two))
+    # Gradients of repeated rows are added up on several threads, in an order that
+    # differs from run to run: the job is not the same as itself, in the last bits.
+    # Whether it is the same arithmetic shows with deterministic operations.
     try:
         with _deterministic():
             one, two = trained(before), trained(after)
     except (RuntimeError, tf.errors.OpError) as error:
         log.info("not deterministic: %s", error)
-        one, two = trained(before), trained(after)
-    largest = 0.0
-    equal = len(one) == len(two)
+    return SameWeights(same_arrays(one, two), steps, largest(one, two), repeats=False)
+
+
+def same_arrays(one: list[Array], two: list[Array]) -> bool:
+    return len(one) == len(two) and all(
+        a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True)
+    )
+
+
+def largest(one: list[Array], two: list[Array]) -> float:
+    found = 0.0
     for a, b in zip(one, two, strict=False):
-        if a.tobytes() != b.tobytes():
-            equal = False
-            if a.dtype.kind == "f" and a.shape == b.shape:
-                scale = float(np.max(np.abs(a))) or 1.0
-                largest = max(largest, float(np.max(np.abs(a - b))) / scale)
-    return SameWeights(equal, steps, largest)
+        if a.dtype.kind == "f" and a.shape == b.shape and a.size:
+            scale = float(np.max(np.abs(a))) or 1.0
+            found = max(found, float(np.max(np.abs(a - b))) / scale)
+    return found
 
 
 @contextmanager

@@ -6,7 +6,7 @@ build.py    a job, its measurement and its findings -> Report; stages.py, after.
             rounding.py make its rows
 verdict.py  the one sentence that comes first
 terminal.py Report -> text for a terminal or a log
-json.py     Report <-> JSON, schema 1 (schema.json)
+json.py     Report <-> JSON, schema 1 (schema.json, made by schema.py)
 html/       Report -> one HTML page
 whatif.py   the model behind its sliders; fitted.py makes it from a report
 target.py   the file that a report is written to

@@ -124,7 +124,7 @@ def _fix(trial: Trial, titles: Mapping[str, str]) -> FixRow:
     return FixRow(
         fix=trial.proposal.edit.fix,
         grade=trial.outcome.grade,
-        predicted_gain=tidy(trial.predicted),
+        predicted_gain=None if trial.predicted is None else tidy(trial.predicted),
         measured_gain=None if gain is None else tidy(gain.value),
         interval=None if gain is None else tidy_interval(gain),
         applied=trial.applied,

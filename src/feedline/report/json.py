@@ -13,11 +13,10 @@ from __future__ import annotations
 import json
 import math
 import os
-import types
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, fields, is_dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import msgspec
 
@@ -55,7 +54,7 @@ def finite(
 def from_json(text: str) -> Report:
     """The report that this text was made from; ReportError says what is wrong."""
     try:
-        data = json.loads(text)
+        data = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise ReportError(f"it is not JSON ({error})") from None
     if not isinstance(data, dict) or "schema" not in data:
@@ -66,7 +65,10 @@ def from_json(text: str) -> Report:
             f"{SCHEMA}; a newer feedline may be needed"
         )
     basis = _basis(data.pop("basis", None))
-    report: Report = _decode(Report, data, "report")
+    try:
+        report = msgspec.convert(data, Report, dec_hook=_number)
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        raise ReportError(str(error).replace("$", "report")) from None
     _check_shares(report)
     return replace(report, basis=basis)
 
@@ -96,65 +98,20 @@ def _check_shares(report: Report) -> None:
         )
 
 
-def _decode(kind: Any, value: Any, at: str) -> Any:
-    """`value` as `kind`, which is a type as the Report's rows annotate it."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        inner = next(arg for arg in args if arg is not type(None))
-        return None if value is None else _decode(inner, value, at)
-    if origin is tuple:
-        return _tuple(args, value, at)
-    if origin is dict:
-        _need(dict, value, at, "an object")
-        return {key: _decode(args[1], v, f"{at}.{key}") for key, v in value.items()}
-    if is_dataclass(kind):
-        return _row(kind, value, at)
-    if kind is float:
-        return _float(value, at)
-    if kind is int and isinstance(value, bool):
-        raise ReportError(f"{at} must be a whole number, not {value!r}")
-    names = {int: "a whole number", str: "a text", bool: "true or false"}
-    _need(kind, value, at, names[kind])
-    return value
-
-
-def _row(kind: Any, value: Any, at: str) -> Any:
-    _need(dict, value, at, "an object")
-    hints = get_type_hints(kind)
-    known = {}
-    for field in fields(kind):
-        if field.name in value:
-            place = f"{at}.{field.name}"
-            known[field.name] = _decode(hints[field.name], value[field.name], place)
-        elif field.default is MISSING:
-            raise ReportError(f"{at}.{field.name} is missing")
-    return kind(**known)
-
-
-def _tuple(args: tuple[Any, ...], value: Any, at: str) -> tuple[Any, ...]:
-    _need(list, value, at, "a list")
-    if args[-1] is not Ellipsis and len(value) != len(args):
-        raise ReportError(f"{at} must have {len(args)} values, not {len(value)}")
-    return tuple(_decode(args[0], v, f"{at}[{i}]") for i, v in enumerate(value))
-
-
-def _float(value: Any, at: str) -> float:
+def _number(kind: type, value: Any) -> Any:
+    """For msgspec, where it meets a `Number`."""
     if value is None:
-        return math.nan
+        return kind(math.nan)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ReportError(f"{at} must be a number, not {value!r:.60}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+        raise ValueError(f"Expected a number, got {value!r:.60}")
+    return kind(value)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
     if not math.isfinite(number):
-        raise ReportError(f"{at} is not a finite number")
+        raise ReportError(f"{text:.60} is not a finite number")
     return number
-
-
-def _need(kind: type, value: Any, at: str, name: str) -> None:
-    if not isinstance(value, kind):
-        raise ReportError(f"{at} must be {name}, not {value!r:.60}")
 
 
 def load(path: str | os.PathLike[str]) -> Report:

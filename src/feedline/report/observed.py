@@ -1,4 +1,5 @@
-"""What a capture says, as rows of the report. Pure, like `build.py`."""
+"""What was observed and not tried, and what a capture says, as rows of the report.
+Pure, like `build.py`."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ def observed(measurement: Measurement) -> ProofRow | None:
     """Where nothing was tried, that is all the proof there is."""
     if not measurement.only_observed:
         return None
+    where = "in a profiler capture of" if measurement.capture else "while training,"
     return ProofRow(
         same="observed",
         elements_compared=0,
         epochs_compared=0,
         text=(
-            f"observed in a profiler capture of {measurement.step.steps} step(s); "
-            "nothing was changed and compared"
+            f"observed {where} {measurement.step.steps} step(s); nothing was changed "
+            "and compared"
         ),
     )
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TextIO
+
+from msgspec import Meta
 
 from feedline.report.basis import Basis
 
-SCHEMA = 1
+SCHEMA: Final = 1
 
 SHARES = ("input", "transfer", "overhead", "compute")
 """What a step is made of, in the order a batch meets them. `Report.shares` has
@@ -23,11 +25,40 @@ these keys and `Report.bound` is one of them."""
 _FEWEST_WAITS = 3
 _WORTH_A_WORD_S = 0.05
 
+if TYPE_CHECKING:
+    Number = float
+    Amount = float
+else:
+
+    class Number(float):
+        """A measured number, NaN where it was not measured. Read back from JSON it is
+        of this class, by which msgspec knows that null may stand there."""
+
+    class Amount(Number):
+        """One that is not negative."""
+
+
+def _said(**schema: Any) -> Meta:
+    """For the JSON Schema only (schema.py)."""
+    return Meta(extra_json_schema=schema)
+
+
+Interval = tuple[Number, Number]
+Count = Annotated[int, _said(minimum=0)]
+Bound = Annotated[str, _said(enum=SHARES)]
+Shares = Annotated[
+    dict[str, Annotated[float, _said(minimum=0, maximum=1)]],
+    _said(
+        required=SHARES,
+        propertyNames={"enum": SHARES},
+    ),
+]
+
 
 @dataclass(frozen=True)
 class MachineRow:
     cores: int
-    memory_gb: float
+    memory_gb: Amount
     devices: tuple[str, ...]
 
 
@@ -35,22 +66,22 @@ class MachineRow:
 class StepRow:
     """`cpu_ms` is the CPU time of the step at its ceiling, over all cores."""
 
-    observed_ms: float
-    ceiling_ms: float
-    input_alone_ms: float | None
-    batch_size: int | None
-    steps: int
-    interval_ms: tuple[float, float]
-    host_fed_ms: float | None = None
-    ceiling_interval_ms: tuple[float, float] | None = None
-    overhead_ms: float | None = None
-    cpu_ms: float | None = None
+    observed_ms: Amount
+    ceiling_ms: Amount
+    input_alone_ms: Amount | None
+    batch_size: Count | None
+    steps: Count
+    interval_ms: Interval
+    host_fed_ms: Amount | None = None
+    ceiling_interval_ms: Interval | None = None
+    overhead_ms: Amount | None = None
+    cpu_ms: Amount | None = None
 
 
 @dataclass(frozen=True)
 class LineRow:
     where: str
-    seconds: float
+    seconds: Amount
     code: str = ""
 
 
@@ -59,18 +90,18 @@ class RunRow:
     """`passes_waited` of the `passes_ended` while measuring waited for AUTOTUNE's
     thread at their end, `pass_end_wait_s` each on the average."""
 
-    import_s: float
-    prepare_s: float
-    trace_s: float
-    train_s: float | None
+    import_s: Amount
+    prepare_s: Amount
+    trace_s: Amount
+    train_s: Amount | None
     slowest_lines: tuple[LineRow, ...] = ()
-    epoch_s: float | None = None
-    epoch_start_s: float | None = None
-    epochs: int | None = None
-    steps_per_epoch: int | None = None
-    passes_ended: int | None = None
-    passes_waited: int | None = None
-    pass_end_wait_s: float | None = None
+    epoch_s: Amount | None = None
+    epoch_start_s: Amount | None = None
+    epochs: Count | None = None
+    steps_per_epoch: Count | None = None
+    passes_ended: Count | None = None
+    passes_waited: Count | None = None
+    pass_end_wait_s: Amount | None = None
 
     @property
     def ends_wait(self) -> bool:
@@ -91,27 +122,27 @@ class StageRow:
 
     name: str
     where: str | None
-    ms_per_element: float
-    share: float
-    bytes_per_element: float
-    ms_per_step: float = 0.0
+    ms_per_element: Amount
+    share: Amount
+    bytes_per_element: Amount
+    ms_per_step: Amount = 0.0
     parallelism: int = 1
     code: str = ""
     label: str = ""
-    busy: float = 1.0
+    busy: Amount = 1.0
     ahead: bool = False
     tuned: bool = False
     python: bool = False
     added: bool = False
-    inputs: tuple[int, ...] | None = None
-    first_ms_per_step: float | None = None
+    inputs: tuple[Count, ...] | None = None
+    first_ms_per_step: Amount | None = None
 
 
 @dataclass(frozen=True)
 class FindingRow:
     cause: str
     where: str | None
-    cost_ms: float
+    cost_ms: Amount
     evidence: str
     fixes: tuple[str, ...]
     title: str = ""
@@ -122,9 +153,9 @@ class FindingRow:
 class FixRow:
     fix: str
     grade: str
-    predicted_gain: float | None
-    measured_gain: float | None
-    interval: tuple[float, float] | None
+    predicted_gain: Amount | None
+    measured_gain: Amount | None
+    interval: Interval | None
     applied: bool
     where: str | None = None
     code: str = ""
@@ -139,25 +170,25 @@ class AfterRow:
     `stages` are what the plan expects of the step alone and of the pipeline, and
     `shares` splits the measured step by them."""
 
-    observed_ms: float
-    speedup: float
-    interval: tuple[float, float]
-    before_ms: float | None = None
-    steps: int | None = None
-    seconds: float | None = None
+    observed_ms: Amount
+    speedup: Amount
+    interval: Interval
+    before_ms: Amount | None = None
+    steps: Count | None = None
+    seconds: Amount | None = None
     saved_s: float | None = None
-    measuring_s: float | None = None
-    ceiling_ms: float | None = None
-    shares: dict[str, float] | None = None
+    measuring_s: Amount | None = None
+    ceiling_ms: Amount | None = None
+    shares: Shares | None = None
     stages: tuple[StageRow, ...] = ()
 
 
 @dataclass(frozen=True)
 class ProofRow:
     same: str
-    elements_compared: int
-    epochs_compared: int
-    steps_compared: int = 0
+    elements_compared: Count
+    epochs_compared: Count
+    steps_compared: Count = 0
     text: str = ""
 
 
@@ -166,8 +197,8 @@ class SpanRow:
     """`kind` is one of `feedline.measure.profile.kinds.KINDS`; `label` says what ran:
     a kernel, an op, a stage of the pipeline."""
 
-    start_ms: float
-    end_ms: float
+    start_ms: Amount
+    end_ms: Amount
     kind: str
     label: str = ""
 
@@ -187,7 +218,7 @@ class Timeline:
     `steps` are the steps' own starts and ends."""
 
     rows: tuple[TimelineRow, ...]
-    steps: tuple[tuple[float, float], ...] = ()
+    steps: tuple[Interval, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,8 +227,8 @@ class PartRow:
     per step, and under which of the report's four shares it is counted."""
 
     kind: str
-    share: float
-    ms: float
+    share: Amount
+    ms: Amount
     counts_as: str
 
 
@@ -208,10 +239,10 @@ class TraceRow:
 
     source: str
     parts: tuple[PartRow, ...]
-    unknown: float
-    busy: float
+    unknown: Amount
+    busy: Amount
     devices: tuple[str, ...]
-    steps: int
+    steps: Count
     boundaries: str = ""
 
 
@@ -220,8 +251,8 @@ class Report:
     version: str
     machine: MachineRow
     step: StepRow
-    shares: dict[str, float]
-    bound: str
+    shares: Shares
+    bound: Bound
     run: RunRow
     verdict: str
     stages: tuple[StageRow, ...] = ()
@@ -229,7 +260,7 @@ class Report:
     fixes: tuple[FixRow, ...] = ()
     after: AfterRow | None = None
     proof: ProofRow | None = None
-    seconds: float = 0.0
+    seconds: Amount = 0.0
     script: str = ""
     loop: str = ""
     unknown: tuple[str, ...] = ()
@@ -238,7 +269,7 @@ class Report:
     timeline: Timeline | None = None
     basis: Basis | None = field(default=None, repr=False)
     """What it was made from; None in a report of an older feedline."""
-    schema: int = field(default=SCHEMA)
+    schema: Literal[1] = SCHEMA
 
     @property
     def only_observed(self) -> bool:

@@ -153,7 +153,7 @@ def _machine(report: Report) -> str:
     machine = report.machine
     devices = ", ".join(machine.devices)
     cores = f"{machine.cores} core" + ("s" if machine.cores != 1 else "")
-    if report.only_observed:
+    if report.only_observed and report.trace is not None:
         return f"{devices}; {cores} or more on the host"
     return f"{cores}, {machine.memory_gb:.0f} GB, {devices}"
 
@@ -320,7 +320,9 @@ def _closing(page: Page, report: Report) -> Iterator[Text]:
         hint = f"More about it: feedline explain {cause}"
         yield from page.wrap(hint, indent="  ")
     took = f"Measured in {seconds(report.seconds)} by feedline {report.version}."
-    if report.only_observed:
+    if report.only_observed and report.trace is None:
+        took = f"Observed in passing by feedline {report.version}; nothing was tried."
+    elif report.only_observed:
         took = (
             f"Observed in a capture by feedline {report.version}; nothing was tried. "
             "feedline why tries it on the job itself."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from feedline import causes
 from feedline.report.format import percent, ratio, seconds, times
 from feedline.report.report import FindingRow, RunRow, StepRow
 
@@ -34,28 +35,36 @@ def sentence(
     if first is not None and first.cause == PREPARATION:
         return _preparing(run)
     blame = _blame(first, label) if first is not None else ""
-    if first is not None and first.cost_ms > 0:
-        about = _ABOUT.get(first.cause, bound)
-        if about == "compute" != bound:
-            known = _nothing_found(bound, percent(shares[bound]), step)
-            return f"{known} Inside the step: {blame}."
-        bound = about
-    share = percent(shares[bound])
-    if first is not None and first.cost_ms > 0:
-        return f"{_WHERE_TIME_GOES[bound].format(share)}: {blame}."
-    fault = f" A fault that costs no time: {blame}." if blame else ""
-    return _nothing_found(bound, share, step) + fault
+    if first is None or first.cost_ms <= 0:
+        fault = f" A fault that costs no time: {blame}." if blame else ""
+        return _nothing_found(bound, percent(shares[bound]), step) + fault
+    part = _part(first, shares, bound)
+    if part == bound:
+        return f"{_where_time_goes(bound, shares)}: {blame}."
+    # Most of the time goes elsewhere, and the bar under this sentence shows it.
+    about = (f for f in findings if f.cost_ms > 0 and _part(f, shares, bound) == bound)
+    there = next(about, None)
+    if there is not None:
+        most = f"{_where_time_goes(bound, shares)}: {_blame(there, '')}."
+    else:
+        most = _nothing_found(bound, percent(shares[bound]), step)
+    if part == "compute":
+        return f"{most} Inside the step: {blame}."
+    return f"{most} {_where_time_goes(part, shares)}: {blame}."
 
 
-_ABOUT = {
-    "blocking-transfer": "transfer",
-    "wide-transfer": "transfer",
-    "launch-overhead": "overhead",
-    "precision": "compute",
-    "misaligned-shapes": "compute",
-    "host-device-pingpong": "compute",
-}
-"""What a finding is about, where that need not be the largest share."""
+def _part(finding: FindingRow, shares: Mapping[str, float], bound: str) -> str:
+    """The largest part of a step that the finding's cause is about; what takes most
+    where the cause is not known."""
+    cause = causes.all().get(finding.cause)
+    if cause is None:
+        return bound
+    return max(cause.concerns, key=lambda part: (shares.get(part, 0.0), part == bound))
+
+
+def _where_time_goes(part: str, shares: Mapping[str, float]) -> str:
+    return _WHERE_TIME_GOES[part].format(percent(shares.get(part, 0.0)))
+
 
 _WHERE_TIME_GOES = {
     "input": "The model waits for input {} of the time",

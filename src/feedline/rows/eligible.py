@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from feedline.errors import FeedlineError
+from feedline.rows import private
 
 
 class CannotInstall(FeedlineError):
@@ -29,7 +30,7 @@ class Table:
         """The table's variable, None as long as its layer is not built."""
         if self.layer is None:
             return self.variable
-        return getattr(self.layer, "_embeddings", None)
+        return private.embeddings(self.layer)
 
 
 # What is replaced on an optimizer, or relied on: a subclass with its own version
@@ -41,14 +42,7 @@ _RELIED_ON = (
     "assign_add",
     "assign_sub",
     "update_step",
-    "_apply_weight_decay",
-    "_backend_apply_gradients",
-    "_backend_update_step",
-    "_clip_gradients",
-    "_distributed_tf_update_step",
-    "_get_variable_index",
-    "_use_weight_decay",
-    "_var_key",
+    *private.RELIED_ON,
 )
 _STRATEGIES = (
     "_DefaultDistributionStrategy",
@@ -122,7 +116,7 @@ def _unsuited(optimizer: Any) -> str | None:
         return "use_ema averages every row in every step"
     if getattr(optimizer, "gradient_accumulation_steps", None):
         return "gradient_accumulation_steps adds gradients up in a dense table"
-    strategy = type(optimizer._distribution_strategy).__name__
+    strategy = type(private.strategy(optimizer)).__name__
     if strategy not in _STRATEGIES:
         return f"a {strategy} does not keep a whole table on each device"
     return None
@@ -161,7 +155,7 @@ def tables_in(items: Sequence[Any]) -> Iterator[tuple[Table, str | None]]:
         elif isinstance(item, keras.Layer):
             layers = [
                 layer
-                for layer in item._flatten_layers()
+                for layer in private.layers(item)
                 if isinstance(layer, keras.layers.Embedding)
             ]
             found = [(Table(layer.name, layer), _left(layer)) for layer in layers]
@@ -194,7 +188,7 @@ def _left(layer: Any) -> str | None:
         return "its constraint is applied to every row"
     if not layer.trainable:
         return "it is not trainable"
-    return _unsuited_variable(layer._embeddings) if layer.built else None
+    return _unsuited_variable(private.embeddings(layer)) if layer.built else None
 
 
 def _unsuited_variable(variable: Any) -> str | None:
@@ -237,4 +231,4 @@ def decays(optimizer: Any, table: Table) -> bool:
     variable = table.current
     if variable is None:
         return True
-    return bool(optimizer._use_weight_decay(stored(variable)))
+    return private.decays(optimizer, stored(variable))

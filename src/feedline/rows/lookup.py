@@ -15,6 +15,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from feedline.rows import private
+
 
 def by_rows(layer: Any, call: Callable[..., Any]) -> Callable[..., Any]:
     """`layer.call` by rows; `call`, Keras' own, wherever that would not be equal."""
@@ -42,8 +44,8 @@ def _table(layer: Any) -> Any:
         return None
     if getattr(layer, "quantization_mode", None) is not None:
         return None
-    value = getattr(getattr(layer, "_embeddings", None), "value", None)
+    value = getattr(private.embeddings(layer), "value", None)
     if isinstance(value, tf.distribute.DistributedValues):
         # One copy per device; the one that a read takes here and now.
-        value = value._get()
+        value = private.copy_here(value)
     return value if isinstance(value, tf.Variable) else None

@@ -25,10 +25,11 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from feedline.rows import private
 from feedline.rows.attributes import Attributes
 from feedline.rows.eligible import Table, inner, stored
 from feedline.rows.standin import decay_weights, update_rows
-from feedline.rows.touched import Touched, compiled_by_xla
+from feedline.rows.touched import Touched
 
 
 def _untraced(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,15 +53,18 @@ class RowSparse:
     def replace(self, attributes: Attributes) -> None:
         attributes.replace(self.update, "apply", self._apply)
         attributes.replace(self.update, "update_step", self._update_step)
-        attributes.replace(self.update, "_apply_weight_decay", self._weight_decay)
-        attributes.replace(self.update, "_clip_gradients", self._clip)
+        attributes.replace(self.update, private.APPLY_WEIGHT_DECAY, self._weight_decay)
+        attributes.replace(self.update, private.CLIP_GRADIENTS, self._clip)
         if self.optimizer is not self.update:
             attributes.replace(self.optimizer, "check_finite", self._check_finite)
 
     def _table(self, variable: Any) -> Table | None:
-        key = self.update._var_key(variable)
+        key = private.var_key(self.update, variable)
         for table in self.tables:
-            if table.current is not None and self.update._var_key(table.current) == key:
+            if (
+                table.current is not None
+                and private.var_key(self.update, table.current) == key
+            ):
                 return table
         return None
 
@@ -72,9 +76,9 @@ class RowSparse:
                 trainable_variables = list(trainable_variables)
             variables = trainable_variables
             if variables is None:
-                variables = self.update._trainable_variables
+                variables = private.trained(self.update)
             by_rows = [
-                (gradient, self.update._var_key(variable))
+                (gradient, private.var_key(self.update, variable))
                 for gradient, variable in zip(grads, variables, strict=False)
                 if isinstance(gradient, tf.IndexedSlices) and self._table(variable)
             ]
@@ -107,7 +111,7 @@ class RowSparse:
             table = self._table(variable)
             if table is None:
                 return update_step(gradient, variable, learning_rate)
-            decay = self.update._var_key(variable) in self._undecayed
+            decay = private.var_key(self.update, variable) in self._undecayed
             if not isinstance(gradient, tf.IndexedSlices):
                 self.seen_dense.add(table.name)
                 if decay:
@@ -132,7 +136,7 @@ class RowSparse:
         """Plain SGD, where XLA compiles it: Keras writes the gradient's rows, one
         by one. Without XLA it does so on several threads, in any order."""
         sgd = isinstance(self.update, keras.optimizers.SGD)
-        return sgd and not self.update.momentum and compiled_by_xla()
+        return sgd and not self.update.momentum and private.compiled_by_xla()
 
     def _weight_decay(self, decay: Callable[..., Any]) -> Callable[..., Any]:
         @_untraced
@@ -142,11 +146,11 @@ class RowSparse:
             by_rows = {key for _, key in self._by_rows}
             now = []
             for variable in variables:
-                key = self.update._var_key(variable)
+                key = private.var_key(self.update, variable)
                 self._undecayed.discard(key)
                 if key not in by_rows:
                     now.append(variable)
-                elif self.update._use_weight_decay(stored(variable)):
+                elif private.decays(self.update, stored(variable)):
                     self._undecayed.add(key)
             return decay(now)
 

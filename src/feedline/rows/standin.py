@@ -16,6 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline.rows import private
 from feedline.rows.eligible import stored
 from feedline.rows.touched import Touched
 
@@ -140,7 +141,7 @@ class RowsOnly:
         optimizer, index = self._optimizer, self._index
         return (
             isinstance(value, list)
-            and len(value) == len(optimizer._trainable_variables)
+            and len(value) == len(private.trained(optimizer))
             and hasattr(value[index], "assign")
         )
 
@@ -152,8 +153,7 @@ class RowsOnly:
     def _get_variable_index(self, variable: Any) -> int:
         if isinstance(variable, Rows):
             return self._index
-        index: int = self._optimizer._get_variable_index(variable)
-        return index
+        return private.variable_index(self._optimizer, variable)
 
     def assign(self, variable: Any, value: Any) -> None:
         self._to(variable).assign(value)
@@ -206,7 +206,7 @@ def update_rows(
     rows = Rows(variable, touched)
     if decay:
         decay_weights(optimizer, rows)
-    index = optimizer._get_variable_index(variable)
+    index = private.variable_index(optimizer, variable)
     only = RowsOnly(optimizer, index, touched)
     placed = touched.summed(gradient) if summed else touched.placed(gradient)
     type(optimizer).update_step(only, placed, rows, learning_rate)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops as framework
-from tensorflow.python.ops import control_flow_util
+
+from feedline.rows.private import compiled_by_xla
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,3 @@ class Touched:
     def summed(self, gradient: Any) -> Any:
         """The same as a dense tensor: the rows that are named twice are added up."""
         return tf.math.unsorted_segment_sum(gradient.values, self.place, self.count)
-
-
-def compiled_by_xla() -> bool:
-    """Whether what is traced now will be compiled by XLA."""
-    graph = framework.get_default_graph()
-    return bool(control_flow_util.GraphOrParentsInXlaContext(graph))

@@ -7,31 +7,44 @@ TensorFlow is the script's to load: nothing here imports it before that.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
 from feedline.fixes.fix import Edit
+from feedline.job.loops.pace import Pace
+from feedline.job.private import keras as keras_private
+from feedline.job.private import tensorflow as tf_private
 from feedline.measure.measurement import WAITED_S
 
 _WORTH_TELLING_S = 1.0
 
 
 class Training:
-    """A fit with edits, from its first step on."""
+    """A fit with edits, from its first step on. `step_ms` is what its own step took
+    without them, 0 where nobody knows."""
 
-    def __init__(self, model: Any, undo: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: Any, undo: Callable[[], None], before: Any, step_ms: float
+    ) -> None:
         self.undo = undo
-        self.model = model
-        self.began = time.perf_counter()
-        self.first = self._iterations()
+        self.before = before  # what Keras read before, where it may read that again
+        self.step_ms = step_ms
+        self._model, self._pace = loop.model, loop.pace
+        self._first = self._iterations()
 
     def _iterations(self) -> int:
-        return int(self.model.optimizer.iterations.numpy())
+        return int(self._model.optimizer.iterations.numpy())
 
     def so_far(self) -> tuple[int, float]:
-        return self._iterations() - self.first, time.perf_counter() - self.began
+        self._pace.epoch_is_over()
+        return self._iterations() - self._first, self._pace.so_far[1]
+
+    def slower(self) -> float | None:
+        """The milliseconds of a step, where that is more than it was without us."""
+        self._pace.epoch_is_over()
+        took: float | None = self._pace.slower_than(self.step_ms)
+        return took
 
 
 class Applied:
@@ -48,8 +61,10 @@ class Applied:
 
     # ------------------------------------------------------------------- a fit
 
-    def to_fit(self, loop: Any, epochs: Any, edits: tuple[Edit, ...]) -> None:
-        """Just before its first step."""
+    def to_fit(
+        self, loop: Any, epochs: Any, edits: tuple[Edit, ...], step_ms: float = 0.0
+    ) -> None:
+        """Just before its first step, which took `step_ms` without them."""
         from feedline import fixes
         from feedline.fixes.target import Target
         from feedline.job.tfdata.read import read
@@ -58,6 +73,7 @@ class Applied:
         if not edits:
             return
         undo: Callable[[], None] = lambda: None  # noqa: E731
+        before = keras_private.distributed_dataset(epochs)
         steps = step_edits(edits)
         if steps:
             pipeline = read(loop.source).numbered()
@@ -67,6 +83,7 @@ class Applied:
                 pipeline,
                 replaced=self._train_function_replaced,
                 callbacks=loop.callbacks,
+                tell=self.say,
             )
             undo = install(target, steps)
         if any(fixes.all()[edit.fix].apply is not None for edit in edits):
@@ -75,7 +92,40 @@ class Applied:
             except BaseException:
                 undo()
                 raise
-        self._training[id(loop)] = Training(loop.model, undo)
+            if not loop.restarts or not self._may_go_back(loop.source):
+                before = None
+        loop.pace = Pace(loop.clock)
+        self._training[id(loop)] = Training(loop, undo, before, step_ms)
+
+    def _may_go_back(self, dataset: Any) -> bool:
+        from feedline.session import stand_ins
+
+        return stand_ins.may_go_back(dataset)
+
+    def take_off_if_slower(self, loop: Any, fits: Any) -> bool:
+        """Between two epochs. A fix was proved to be faster; where it no longer is, it
+        goes, as far as that leaves the data as they are."""
+        training = self._training.get(id(loop))
+        took = None if training is None else training.slower()
+        if training is None or took is None:
+            return False
+        fits.change_back(loop, training.undo)
+        training.undo = lambda: None
+        what = "the fixes are"
+        if training.before is None:
+            what = "the fixes of the step are"
+        else:
+            from feedline.session import stand_ins
+
+            keras_private.distributed_dataset.set(fits.epochs, training.before)
+            loop.dataset = training.before
+            stand_ins.go_back(loop.source)
+        training.step_ms = 0.0
+        self.say(
+            f"a step takes {took:.3g} ms with the fixes and took less without: {what} "
+            "taken out again"
+        )
+        return True
 
     def swap(self, loop: Any, epochs: Any, edits: tuple[Edit, ...] = ()) -> None:
         """Let Keras read the tuned dataset, with these edits if it is not made yet."""
@@ -86,7 +136,7 @@ class Applied:
             # Keras has taken one batch already, to see what it looks like: the
             # shuffles of the new dataset must have gone as far.
             next(iter(distributed))
-        epochs._distributed_dataset = distributed
+        keras_private.distributed_dataset.set(epochs, distributed)
         loop.dataset = distributed
 
     def _train_function_replaced(self) -> None:
@@ -115,7 +165,7 @@ class Applied:
 
     def instead_of(self, dataset: Any) -> Any | None:
         """What is read in this dataset's place, if anything is."""
-        if not self.replaces or not hasattr(dataset, "_variant_tensor"):
+        if not self.replaces or not tf_private.variant_tensor.on(dataset):
             return None
         from feedline.session import stand_ins
 

@@ -52,6 +52,7 @@ class Examination:
 
     def __init__(self, order: Order, channel: Channel, voice: Voice) -> None:
         self.order = order
+        self.seconds = order.seconds
         self.say = voice.say
         self.clock = SystemClock()
         self.began = self.clock.now()
@@ -136,7 +137,7 @@ class Examination:
     def _measure(self, loop: Any, experiment: Experiment[None]) -> None:
         """Drive the experiment on the loop, then stop the script."""
         self.sampler.stop()
-        self.say_measuring(loop, self.order.seconds)
+        self.say_measuring(loop, self.seconds)
         guarded = self._guarded_experiment(loop, experiment)
         if loop.kind == "loop":
             loop.start(guarded, finish=self._stop)

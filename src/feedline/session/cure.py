@@ -33,13 +33,22 @@ from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.measurement import Measurement
 from feedline.prove import faster, same, weights
 from feedline.prove.proof import Cured, Faster, Same
+from feedline.session.worth import worth_trying
 
 log = logging.getLogger(__name__)
 
 _TRIAL_FILL_S = 1.5
 _PROOF_STEPS = 4
 _MORE_S = 4.0
+_TURNS = 30
+_SHORTEST_TURN_S = 0.1
 _LAST_TURN_S = 0.8  # a pipeline that has just begun is slower for a while
+# Deterministic operations round otherwise in a graph than eagerly: they prove nothing
+# of a step that becomes a graph.
+_NOT_REPEATED = (
+    "the step does not repeat itself to the bit in TensorFlow, so that nobody can tell "
+    "whether its graph is the same; it needs --allow numeric"
+)
 
 
 @dataclass
@@ -55,6 +64,8 @@ class Cure:
     used: frozenset[int] = frozenset()
     reached: frozenset[int] = frozenset()
     """Stages with a state that the script can read in another way: see owners.py."""
+    training_s: float | None = None
+    """How long the training takes as it is, where a trial must be worth its time."""
     _steps: dict[tuple[Edit, ...], tuple[Any, int]] = field(default_factory=dict)
 
     def search(self, job: Job, measured: Measurement) -> Experiment[Cured]:
@@ -73,7 +84,9 @@ class Cure:
         case = Case(job, measured, own, costs, used=self.used)
         with without_waiting():
             try:
-                plan = yield from search(case, self.allowed, self._attempt, self._left)
+                plan = yield from search(
+                    case, self.allowed, self._attempt, self._left, self._pays
+                )
                 others = untried(case, self.allowed)
                 plan = replace(plan, trials=(*plan.trials, *others))
                 return (yield from self._whole(plan))
@@ -82,6 +95,12 @@ class Cure:
 
     def _left(self) -> float:
         return self.until - self.clock.now()
+
+    def _pays(self, gain: float, already: float) -> bool:
+        """Is trying a fix of this gain worth its time, on top of what is kept?"""
+        if self.training_s is None:
+            return True
+        return worth_trying(self.training_s / max(already, 1.0), gain)
 
     def _whole(self, plan: Plan) -> Experiment[Cured]:
         """The whole plan once more against the job as it was."""
@@ -100,8 +119,8 @@ class Cure:
                     None,
                     self._filled(plan.edits),
                     self.clock,
-                    seconds=max(4.0, min(8.0, self._left())),
-                    turn=_LAST_TURN_S,
+                    seconds=max(self._least(4.0), min(8.0, self._left())),
+                    turn=self._turn(_LAST_TURN_S),
                 )
         except (CannotFix, FeedlineError, CannotRun, LoopEnded) as error:
             log.info("the plan could not be measured: %s", error)
@@ -129,6 +148,13 @@ class Cure:
             plan, self.measurements[kept], self._proof(kept), self.weight_steps
         )
 
+    def _turn(self, longest: float) -> float:
+        """A short budget has short turns: their number makes the interval."""
+        return max(_SHORTEST_TURN_S, min(longest, self.seconds / _TURNS))
+
+    def _least(self, usual: float) -> float:
+        return min(usual, self.seconds / 4)
+
     # ------------------------------------------------------------------ trials
 
     def _attempt(
@@ -151,7 +177,8 @@ class Cure:
                 before,
                 after,
                 self.clock,
-                seconds=max(2.0, min(6.0, self._left() / 3)),
+                seconds=max(self._least(2.0), min(6.0, self._left() / 3)),
+                turn=self._turn(faster.TURN_S),
             )
         except (CannotFix, FeedlineError, CannotRun) as refusal:
             return Outcome(False, promised, None, str(refusal))
@@ -180,6 +207,10 @@ class Cure:
         alone = step_edits(edits) != step_edits(kept) and not _moves_work(edits)
         if alone:
             found_weights = self._same_weights(edits)
+            if not found_weights.repeats and fixes.own_loop(edits).as_graph:
+                grade = max(grade, "numeric", key=fixes.GRADES.index)
+                if grade not in self.allowed:
+                    return grade, _NOT_REPEATED
             if not found_weights.equal:
                 grade = max(grade, "numeric", key=fixes.GRADES.index)
                 if grade not in self.allowed:
@@ -199,7 +230,9 @@ class Cure:
                 fixes.apply(self.pipeline, [_on_host(edit) for edit in wanted]),
                 order=order,
                 # In another order nothing is proved before an epoch is over.
-                seconds=max(1.0, (0.15 if order == "any" else 0.04) * self.seconds),
+                seconds=max(
+                    self._least(1.0), (0.15 if order == "any" else 0.04) * self.seconds
+                ),
             )
         return self.proofs[wanted]
 
@@ -239,6 +272,7 @@ class Cure:
                 found.equal and more.equal,
                 max(found.steps, more.steps),
                 max(found.largest, more.largest),
+                found.repeats and more.repeats,
             )
         return found
 

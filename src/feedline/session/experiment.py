@@ -32,9 +32,11 @@ def examine_and_search(
     used: frozenset[int] = frozenset(),
     reached: frozenset[int] = frozenset(),
     examined: Callable[[Job, Measurement], None] = lambda *_: None,
+    training_s: float | None = None,
 ) -> Experiment[tuple[Job, Measurement, Cured]]:
     """`examined` is told what was measured, whatever becomes of the search; `used` and
-    `reached` are stages of the pipeline by number, as `Cure` takes them."""
+    `reached` are stages of the pipeline by number, as `Cure` takes them. `training_s`
+    is how long the training takes as it is, where what is tried must pay."""
     job, measured = yield from Examiner(
         loop, watch, clock, _EXAMINING * seconds, say=say
     ).examine()
@@ -47,5 +49,6 @@ def examine_and_search(
         say=say,
         used=used,
         reached=reached,
+        training_s=training_s,
     )
     return job, measured, (yield from cure.search(job, measured))

@@ -14,7 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from feedline import __version__
-from feedline.errors import CannotPutBack, FeedlineError
+from feedline.errors import CannotPutBack, FeedlineError, one_sentence
 from feedline.job.job import Job
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
@@ -33,6 +33,7 @@ from feedline.job.loops.step_state import (
     traced_step,
     variables_of_step,
 )
+from feedline.job.private import keras as keras_private
 from feedline.job.script.watch import Update, Watch
 from feedline.job.source.lines import here, where_of
 from feedline.job.tfdata.pipeline import Where
@@ -84,7 +85,7 @@ def bench(
             yield _reading(copy, clock, where)
         return
     check_python(model)
-    _build(model, dataset, copy)
+    _build(model, dataset)
     with same_draws(), _own_function(model):
         loop = CallLoop("fit", where, clock, model.train_function)
         loop.model = model
@@ -181,28 +182,40 @@ def check(model: Any, dataset: Any, name: str) -> None:
         )
 
 
-def _build(model: Any, dataset: Any, copy: Any) -> None:
+def _build(model: Any, dataset: Any) -> None:
     """Variables must exist before they can be kept. Built symbolically: nothing is
-    computed, so nothing is drawn that the first step would not draw."""
+    computed, so nothing is drawn that the first step would not draw. With the shapes
+    that the first step is traced with: what the pipeline does not know is not known
+    there, whatever a batch of it has."""
     if not _has_call(model):
         return  # a model with a `train_step` alone is built by its first step
-    layers = model._flatten_layers()
+    layers = keras_private.flatten_layers(model)()
     built = all(layer.built for layer in layers) and model.optimizer.built
     if built:
         return
-    if copy is dataset:  # may not be read twice: its shapes must do
-        batch = tf.nest.map_structure(
-            lambda spec: tf.zeros([n or 1 for n in spec.shape], spec.dtype),
-            dataset.element_spec,
-        )
-    else:
-        # A map may advance a generator's state, which copies share.
-        with restored(None, variables_in(read(dataset))):
-            batch = next(iter(copy), None)
-    if batch is None:
-        raise ended(StopIteration())
-    with model.distribute_strategy.scope():
-        model._symbolic_build(data_batch=batch)
+    size = _batch_size(model)
+    batch = tf.nest.map_structure(lambda spec: _of(spec, size), dataset.element_spec)
+    try:
+        with model.distribute_strategy.scope():
+            keras_private.symbolic_build(model)(data_batch=batch)
+    except Exception as error:
+        raise FeedlineError(
+            f"the model cannot be built before its first step: {one_sentence(error)}"
+        ) from error
+
+
+def _of(spec: Any, size: int | None) -> Any:
+    if size is None or not isinstance(spec, tf.TensorSpec) or not spec.shape.rank:
+        return spec
+    return tf.TensorSpec([size, *spec.shape[1:]], spec.dtype)
+
+
+def _batch_size(model: Any) -> int | None:
+    """The one that the model was made for, as a stateful RNN is; None where it takes
+    any."""
+    made_for = {each.shape[0] for each in getattr(model, "inputs", None) or ()}
+    (size,) = made_for if len(made_for) == 1 else (None,)
+    return size
 
 
 def _has_call(model: Any) -> bool:
@@ -227,7 +240,7 @@ def _update(model: Any) -> Update:
 def _embeddings(model: Any) -> list[Any]:
     return [
         layer
-        for layer in model._flatten_layers()
+        for layer in keras_private.flatten_layers(model)()
         if type(layer).__name__ == "Embedding" and layer.built
     ]
 

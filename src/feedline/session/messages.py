@@ -15,6 +15,7 @@ import msgspec
 
 from feedline.fixes.saved import SavedPlan
 from feedline.report.basis import Basis, Trained, plain_value
+from feedline.session.memory import Remembered, Uncured
 
 Mode = Literal["why", "run", "rehearse"]
 """why       measure the script, then stop it
@@ -29,11 +30,16 @@ class Order(msgspec.Struct, frozen=True, tag="order", forbid_unknown_fields=True
     target: tuple[str, ...]
     module: bool
     seconds: float
+    """The most that measuring may take."""
     loop: int | None = None
+    given: bool = True
+    """The user named `seconds`; else they are a part of the training at most."""
     patient: bool = True
     """Wait until a loop is warm; else measure its first steps."""
     allow: tuple[str, ...] = ("exact",)
     plan: SavedPlan | None = None
+    remembered: tuple[Remembered, ...] = ()
+    """Plans of earlier runs of this script."""
     live: bool = False
     everything: bool = False
     """Rehearse even what could be measured in the run itself."""
@@ -55,6 +61,8 @@ class Outcome(msgspec.Struct, frozen=True, tag="outcome", forbid_unknown_fields=
     """The job, its measurement and what was proved; the parent judges it."""
     plan: SavedPlan | None = None
     """The plan that was made or used."""
+    learned: tuple[Remembered, ...] = ()
+    """What the next run of this script may use."""
     rehearsed: bool = False
     """A rehearsal came to its end; `plan` is what it found, if it found anything."""
     why_not: str = ""
@@ -72,6 +80,7 @@ class Outcome(msgspec.Struct, frozen=True, tag="outcome", forbid_unknown_fields=
     loops: int = 0
     applied: bool = False
     trained: Trained = Trained()
+    uncured: Uncured | None = None
 
 
 M = TypeVar("M", Order, Outcome)

@@ -42,8 +42,10 @@ from feedline.session.children import (
     run_plain,
 )
 from feedline.session.judge import judge, judge_again, with_training
+from feedline.session.memory import Memory, Remembered, without_report
 from feedline.session.messages import Order, Outcome
 from feedline.session.rehearsal import ahead, needed
+from feedline.session.worth import balance
 
 
 class MeasuringFailed(FeedlineError):
@@ -113,6 +115,8 @@ class Ran:
     report: Report | None = None
     plan: SavedPlan | None = None
     applied: bool = False
+    balance: str = ""
+    """What measuring cost and the fixes saved, as a line."""
 
 
 def run_script(
@@ -126,15 +130,24 @@ def run_script(
     rehearse: bool = False,
     dry: bool = False,
     live: bool = False,
+    given: bool = True,
+    fresh: bool = False,
 ) -> Ran:
     """Run a script to its end with the fixes that are allowed; `dry` stops it when
-    they are known, `live` shows how the training goes on. What the script does and how
-    it ends is its own, whatever we find."""
+    they are known, `live` shows how the training goes on. `given`: the user named
+    `seconds`; else they are a part of the training at most. `fresh`: use nothing that
+    earlier runs found. What the script does and how it ends is its own, whatever we
+    find."""
     check(target, module=module)
     if plan is not None:
         plan.check_grades(grades(allow))
     known = _report_of(plan)
     _need_tensorflow()
+    memory = Memory(target, grades(allow), module=module)
+    use_memory = plan is None and loop is None and not dry
+    recall = use_memory and not (fresh or rehearse)
+    remembered = memory.recall() if recall else ()
+    uncured = memory.uncured() if recall else None
     order = Order(
         "run",
         tuple(target),
@@ -143,7 +156,9 @@ def run_script(
         loop,
         allow=tuple(grades(allow)),
         plan=None if plan is None else replace(plan, report=None),
+        remembered=tuple(without_report(each) for each in remembered),
         live=live,
+        given=given,
     )
     with Signals() as signals:
         if dry:
@@ -153,7 +168,7 @@ def run_script(
                 _say(f"no fix was found: {outcome.why_not}")
             return _came_to(order, outcome, code, known)
         rehearsed = ahead.Rehearsed()
-        reason = needed.by_source(target, module=module)
+        reason = needed.by_memory(uncured)
         if plan is None and (rehearse or reason):
             rehearsed = ahead.rehearse(
                 order, signals, _say, insist=rehearse, reason=reason
@@ -169,7 +184,43 @@ def run_script(
     outcome = structs.replace(outcome, trained=replace(trained, measuring_s=spent))
     if outcome.plan is not None and outcome.basis is None:
         outcome = structs.replace(outcome, basis=rehearsed.basis)
-    return _came_to(order, outcome, code, known)
+    if known is None:
+        known = _report_of(_with_report(outcome.plan, remembered), damaged_is_none=True)
+    ran = _came_to(order, outcome, code, known)
+    if use_memory:
+        # Rehearsed once, it is not rehearsed again.
+        uncured = None if rehearsed.seconds else outcome.uncured
+        memory.remember(_to_remember(ran, outcome, rehearsed), uncured)
+    return ran
+
+
+def _with_report(
+    plan: SavedPlan | None, remembered: Sequence[Remembered]
+) -> SavedPlan | None:
+    """The plan of an earlier run that was used, with the report that it came from."""
+    if plan is None:
+        return None
+    job = (plan.where, plan.made_for)
+    plans = (each.plan for each in remembered)
+    return next((each for each in plans if (each.where, each.made_for) == job), None)
+
+
+def _to_remember(
+    ran: Ran, outcome: Outcome, rehearsed: ahead.Rehearsed
+) -> list[Remembered]:
+    """What was found in this run; the plan that the report is about keeps it."""
+    learned = list(outcome.learned)
+    if rehearsed.plan is not None and rehearsed.basis is not None:
+        step_ms = rehearsed.basis.measurement.step.observed.value
+        learned.append(Remembered(rehearsed.plan, rehearsed.seconds, step_ms))
+    return [replace(each, plan=_reported(each.plan, ran.plan)) for each in learned]
+
+
+def _reported(plan: SavedPlan, about: SavedPlan | None) -> SavedPlan:
+    """The same plan as the report came with, if it is about this one."""
+    if about is None or replace(about, report=None, places=plan.places) != plan:
+        return plan
+    return about
 
 
 def _ran(
@@ -209,7 +260,11 @@ def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) ->
         _say(seen.splitlines()[0])
     if report is not None:
         report = with_training(report, outcome.trained)
-    return Ran(code, report, plan, outcome.applied)
+    after = report.after if report is not None else None
+    saved_s = after.saved_s if after is not None and after.saved_s else 0.0
+    measured_s = outcome.trained.measuring_s
+    said = "" if max(measured_s, saved_s) < 1 else balance(measured_s, saved_s)
+    return Ran(code, report, plan, outcome.applied, said)
 
 
 def _judged(outcome: Outcome) -> tuple[Report | None, Outcome]:
@@ -223,13 +278,17 @@ def _judged(outcome: Outcome) -> tuple[Report | None, Outcome]:
         return None, structs.replace(outcome, failed=traceback.format_exc())
 
 
-def _report_of(plan: SavedPlan | None) -> Report | None:
+def _report_of(
+    plan: SavedPlan | None, *, damaged_is_none: bool = False
+) -> Report | None:
     """Judged before the script is run: it may run for days."""
     if plan is None or plan.report is None:
         return None
     try:
         return judge_again(from_json(json.dumps(plan.report)))
     except (ReportError, ValueError, TypeError) as error:
+        if damaged_is_none:
+            return None
         raise PlanError(
             f"the plan is damaged: its report cannot be read: {error}. Remove its file "
             "to measure anew"

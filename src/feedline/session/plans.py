@@ -7,6 +7,7 @@ TensorFlow is the script's to load: nothing here imports it before that.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -50,15 +51,14 @@ def refusal(plan: SavedPlan, now: Binding) -> str | None:
     return plan.made_for.refusal(now if of_step else without_step(now))
 
 
-def loops_to_rewrite(plan: SavedPlan | None, script: str) -> Hoist:
-    """The script is run as it was written, but for the loop that a proved plan names:
-    its line, where the step in it is to become a function."""
-    if plan is None:
-        return False
-    asked = fixes.own_loop(plan.edits)
-    if not asked.as_graph and asked.steps == 1:
-        return False
-    file, _, line = plan.where.rpartition(":")
-    if file != os.path.basename(script) or not line.isdigit():
-        return False
-    return frozenset({int(line)})
+def loops_to_rewrite(plans: Iterable[SavedPlan], script: str) -> Hoist:
+    """The script is run as it was written, but for the loops that proved plans name:
+    their lines, where the step in them is to become a function."""
+    lines = set()
+    for plan in plans:
+        asked = fixes.own_loop(plan.edits)
+        file, _, line = plan.where.rpartition(":")
+        rewrites = asked.as_graph or asked.steps > 1
+        if rewrites and file == os.path.basename(script) and line.isdigit():
+            lines.add(int(line))
+    return frozenset(lines) or False

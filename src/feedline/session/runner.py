@@ -1,15 +1,16 @@
 """The process in which the user's script runs under `feedline run`, to its end.
 
-Two roads, by what the script turns out to be:
+Three roads, by what the script turns out to be:
 
 - `Model.fit` on data that can be read twice: just before its first step the job is
   measured and cured on a copy, everything is put back, the proved edits are
   applied, and the script goes on.
+- A loop of its own: cured while it trains, on its own steps (`own_loops.py`).
 - A plan is given (by a rehearsal, or from a file): it is applied, nothing is measured.
 
-Nobody can put back all that any other loop changes, nor what data made by the user's
-Python does: such a training goes on as it is, with one line that says so. What to do
-with it is found out in a rehearsal (`rehearsal/`), before this run.
+Nobody can put back what data made by the user's Python does, nor all that other loops
+change: such a training goes on as it is, with one line that says so, and the outcome
+says what a rehearsal (`rehearsal/`) might find.
 
 Whatever fails here costs the fixes, not the script.
 """
@@ -42,15 +43,21 @@ from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.prove.bound import bound
+from feedline.prove.proof import Cured
 from feedline.report.basis import Basis, Trained
 from feedline.session.applied import Applied
 from feedline.session.child import Examination
+from feedline.session.in_passing import InPassing
+from feedline.session.memory import Remembered
 from feedline.session.messages import Order, Outcome
+from feedline.session.own_loops import OwnLoops
 from feedline.session.plans import loops_to_rewrite, plan_for, refusal
 from feedline.session.seen import seen_by
+from feedline.session.worth import Budget, TooShort
 
 log = logging.getLogger(__name__)
 
+_MOST_LOOKING_S = 2.0  # for finding out that fits are too short to be measured
 _LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
 
 
@@ -64,16 +71,26 @@ class Runner(Examination):
         self.allowed = grades(order.allow)
         self.given = order.plan
         self.made: SavedPlan | None = None
+        self.recalled: SavedPlan | None = None  # of an earlier run, and in use
         self.applied = Applied(self.say)
         self.measuring_s = 0.0
+        self.in_passing = InPassing(self.clock)
+        self.own_loops = OwnLoops(self)
+        self._why_not = ""
         self._found: Basis | None = None
         self._plans: list[SavedPlan] = []
+        self._learned: list[Remembered] = []
+        self._stale: set[str] = set()  # the lines whose remembered plan does not hold
         self._begun: dict[int, Part] = {}  # the steps as they were at the beginning
         self._refused = False
         self._given_up = False
         self._told_of_budget = False
+        self._too_short: set[str] = set()  # the lines of fits not worth measuring
+        self._looking_s = 0.0
+        self._used_at_once: set[int] = set()
         self.watch.before_fit = self._guarded(self.before_fit)
         self.watch.after_fit = self._guarded(self.applied.fit_is_over)
+        self.watch.epoch_begins = self._guarded(self.epoch_begins)
         self.watch.first_step = self._guarded(self.first_step)
         self.watch.instead = self.instead
         self.live = Live(self.watch, voice)
@@ -81,26 +98,49 @@ class Runner(Examination):
             self.live.begin()
 
     def hoists(self) -> Hoist:
-        return loops_to_rewrite(self.given, self.order.target[0])
+        plans = [self.given] if self.given else self._of_this_source()
+        return loops_to_rewrite(plans, self.order.target[0])
+
+    def _of_this_source(self) -> list[SavedPlan]:
+        """Remembered plans that may rewrite a loop while the script loads, before
+        anything can be compared: only if not a byte of it changed."""
+        return [each.plan for each in self.order.remembered if each.same_source]
 
     def guard(self) -> None:
         """A script that trains to its end may wait as long as it likes."""
 
     def ended(self, code: int) -> None:  # noqa: ARG002
         self.live.end()
+        self.own_loops.ended()
         saved = self.applied.close()
         if saved:
             self.say(saved)
+        if self._found is None and self.given is None:
+            self._seen_in_passing()
         self._conclude(self._came_to())
 
+    def _seen_in_passing(self) -> None:
+        """A verdict from what the training showed by itself; none if that fails."""
+        with suppress(Exception), self.watch.pause():
+            found = self.in_passing.measured(self.watch)
+            if found is not None:
+                self._found = self._basis(*found)
+
     def _came_to(self) -> Outcome:
-        applied = self.applied
+        applied, own = self.applied, self.own_loops
+        steps, seconds = own.trained()
         return structs.replace(
             seen_by(self.watch),
-            plan=self.made or self.given,
+            plan=self.made or self.given or self.recalled,
+            learned=tuple(self._learned),
             basis=self._found,
-            applied=bool(applied.steps or applied.replaces),
-            trained=Trained(applied.steps, applied.seconds, self.measuring_s),
+            applied=bool(applied.steps or applied.replaces or own.on),
+            trained=Trained(
+                applied.steps + steps,
+                applied.seconds + seconds,
+                self.measuring_s + own.cost_s,
+            ),
+            uncured=own.uncured,
         )
 
     def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
@@ -118,6 +158,7 @@ class Runner(Examination):
         self._given_up = True
         log.info("failed", exc_info=error)
         insist = ""
+        self._why_not = said(error)
         if isinstance(error, CannotPutBack):
             insist = ". To measure it in a hidden run first: feedline run --rehearse"
         self.say(f"your script runs without fixes: {said(error)}{insist}")
@@ -126,6 +167,14 @@ class Runner(Examination):
 
     def before_fit(self, loop: Any, epochs: Any) -> None:
         """Just before the first step of a fit."""
+        try:
+            self._fix_fit(loop, epochs)
+        except Exception as error:
+            self.failed(error)
+        if self.given is None and self._found is None and self._why_not:
+            self.in_passing.follow(loop, self._why_not)
+
+    def _fix_fit(self, loop: Any, epochs: Any) -> None:
         import tensorflow as tf
 
         if not isinstance(loop.source, tf.data.Dataset) or not self._is_wanted():
@@ -133,7 +182,7 @@ class Runner(Examination):
         if getattr(loop.source, marks.TUNED, False):
             return
         with self.watch.pause():
-            pipeline = self._pipeline(loop.source)
+            pipeline = self.pipeline_of(loop.source)
             if pipeline is None:
                 return
             edits = self._edits_for(loop, pipeline)
@@ -144,17 +193,52 @@ class Runner(Examination):
                 self.applied.swap(loop, epochs)
                 return
             if edits is None:
-                if self.why_not_here(loop, pipeline):
+                self._why_not = self.why_not_here(loop, pipeline)
+                if self._why_not:
                     self.bound_at_start(loop, pipeline)
+                    self._at_once(loop, epochs, pipeline)
                     return  # `on_warm` will see to it
                 edits = self._tune(loop, pipeline)
+            self.applied.to_fit(loop, epochs, edits, self._step_ms(loop))
+
+    def epoch_begins(self, loop: Any) -> None:
+        """What was proved stays under watch."""
+        with self.watch.pause():
+            plan = self.made or self.recalled
+            if self.applied.take_off_if_slower(loop, self.watch.fits) and plan:
+                nothing = replace(plan, edits=(), places=(), grades=())
+                self._learned.append(Remembered(nothing, self.order.seconds))
+
+    def _step_ms(self, loop: Any) -> float:
+        """The job's own step, as it was measured in this run or an earlier one."""
+        known = [*reversed(self._learned), *self.order.remembered]
+        own = (each.step_ms for each in known if each.plan.where == str(loop.where))
+        return next(own, 0.0)
+
+    def _at_once(self, loop: Any, epochs: Any, pipeline: Pipeline) -> None:
+        """What needs no trial, in a job that goes through its data more than once."""
+        again = loop.epochs is None or loop.epochs > 1 or loop.once
+        if not again or loop.strategy is not None:
+            return
+        found = fixes.at_once(pipeline)
+        if not found:
+            return
+        edits = tuple(each.proposal.edit for each in found)
+        try:
             self.applied.to_fit(loop, epochs, edits)
+        except (CannotFix, FeedlineError) as reason:
+            log.info("nothing at once: %s", reason)
+            return
+        self.in_passing.uses(loop, found, self.say)
+        self._used_at_once.add(id(loop))
+        names = ", ".join(edit.fix for edit in edits)
+        self.say(f"applying {names} without a trial: {self._why_not}")
 
     def _is_wanted(self) -> bool:
         wanted = self.order.loop
         return wanted is None or len(self.watch.loops) + 1 == wanted
 
-    def _pipeline(self, dataset: Any) -> Pipeline | None:
+    def pipeline_of(self, dataset: Any) -> Pipeline | None:
         from feedline.job.tfdata.read import read
 
         try:
@@ -183,15 +267,60 @@ class Runner(Examination):
             if plan.where == str(loop.where) and refusal(plan, now) is None:
                 return plan.edits
         if self.given is None:
-            return None
+            return self._recall(loop, now)
         if str(loop.where) != self.given.where and self.given.where:
             return ()
         return () if self._refuses(self.given, now) else self.given.edits
 
+    def _recall(self, loop: Any, now: Binding) -> tuple[Edit, ...] | None:
+        """The edits of an earlier run that hold for this job; None where there is none,
+        or too little time was spent on it then."""
+        where = str(loop.where)
+        for known in self.order.remembered:
+            if known.plan.where != where:
+                continue
+            reason = refusal(known.plan, now)
+            if reason is None and known.is_final(self._worth(loop, known)):
+                self._reuse(known.plan)
+                return known.plan.edits
+            if reason is not None:
+                self._outdated(where, reason)
+        return None
+
+    def _worth(self, loop: Any, known: Remembered) -> float:
+        """How long it would be measured now."""
+        if self.order.given or loop.epochs is None or loop.steps_per_epoch is None:
+            return self.order.seconds if self.order.given else 0.0
+        training_s = loop.epochs * loop.steps_per_epoch * known.step_ms / 1e3
+        with suppress(TooShort):
+            return Budget(self.order.seconds).for_training(training_s)
+        return 0.0
+
+    def _reuse(self, plan: SavedPlan) -> None:
+        self.recalled = plan
+        names = ", ".join(edit.fix for edit in plan.edits)
+        self.say(
+            f"applying {names}, as an earlier run found (--fresh measures anew)"
+            if names
+            else "an earlier run found no fix that helps; your script runs unchanged "
+            "(--fresh measures anew)"
+        )
+
+    def _outdated(self, where: str, reason: str) -> None:
+        """Said once."""
+        if where not in self._stale:
+            self._stale.add(where)
+            changed = reason.partition(";")[0]
+            self.say(
+                f"what an earlier run found for {where} no longer holds: {changed}"
+            )
+
     def _refuses(self, plan: SavedPlan, now: Binding) -> bool:
         """Is the job as it is now another than the plan was made for? Said once."""
         reason = refusal(plan, now)
-        if reason is not None and not self._refused:
+        if reason is not None and self.given is None:
+            self._outdated(plan.where, reason)
+        elif reason is not None and plan.edits and not self._refused:
             self._refused = True
             self.say(f"{reason}. Your script runs without fixes")
         return reason is not None
@@ -208,8 +337,11 @@ class Runner(Examination):
         seconds = self._seconds_left(loop.where)
         if not seconds:
             return ()
+        if str(loop.where) in self._too_short or (
+            not self.order.given and self._looking_s > _MOST_LOOKING_S
+        ):
+            return ()
         self.sampler.stop()
-        self.say_measuring(loop, seconds)
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
         try:
@@ -217,7 +349,7 @@ class Runner(Examination):
                 loop.model,
                 loop.source,
                 self.allowed,
-                seconds,
+                Budget(seconds, self.order.given),
                 where=loop.where,
                 facts=_facts_of(loop),
                 used=stages_in_use(pipeline, list(self.watch.read_already))
@@ -225,8 +357,14 @@ class Runner(Examination):
                 reached=reachable(pipeline),
                 lines=self.watch.tables,
                 say=self.say,
+                budgeted=lambda seconds: self.say_measuring(loop, seconds),
                 examined=lambda job, measured: self._examined(loop, job, measured),
             )
+        except TooShort as short:
+            self._looking_s += time.perf_counter() - began
+            self._too_short.add(str(loop.where))
+            self.say(f"{loop.where}: {short}; it runs unchanged")
+            return ()
         finally:
             self.measuring_s += time.perf_counter() - began
         job = replace(found.job, callbacks=loop.callbacks)
@@ -234,6 +372,9 @@ class Runner(Examination):
         self._found = self._basis(loop, job, found.measured, found.cured)
         self.made = plan_for(loop, now, pipeline, found.cured)
         self._plans.append(self.made)
+        spent_s = time.perf_counter() - began
+        step_ms = found.measured.step.observed.value
+        self._learned.append(Remembered(self.made, spent_s, step_ms))
         self._keep()
         self.say(
             "applying " + ", ".join(edit.fix for edit in edits)
@@ -277,14 +418,15 @@ class Runner(Examination):
             return dataset
 
     def _read_for(self, dataset: Any, where: Where | None) -> Any:
-        plan, known = self.given, self.applied.instead_of(dataset)
+        known = self.applied.instead_of(dataset)
         if known is not None:
             return known
-        if plan is None or self.watch.fits.now is not None or str(where) != plan.where:
+        plan = self._plan_at(where)
+        if plan is None or self.watch.fits.now is not None:
             return dataset
         if getattr(dataset, marks.TUNED, False) or not plan.edits:
             return dataset
-        pipeline = self._pipeline(dataset)
+        pipeline = self.pipeline_of(dataset)
         if pipeline is None:
             return dataset
         if self._refuses(
@@ -295,30 +437,43 @@ class Runner(Examination):
             steps_per_execution.check_own(pipeline)
         return self.applied.tuned(dataset, plan.edits)
 
+    def _plan_at(self, where: Where | None) -> SavedPlan | None:
+        """The plan for a loop of the script's own at this line."""
+        if self.given is not None:
+            return self.given if str(where) == self.given.where else None
+        if str(where) in self._stale:
+            return None
+        found = self.own_loops.plan
+        plans = [] if found is None else [found]
+        plans += self._of_this_source()
+        return next((plan for plan in plans if plan.where == str(where)), None)
+
     def first_step(self, loop: Any) -> None:
         """After the first step of a loop of the user's: its variables are there."""
-        plan = self.given
+        plan = self._plan_at(loop.where)
         if plan is None or self._given_up:
             with self.watch.pause():
                 self._begun[id(loop)] = step_of(loop)
             return
-        if self._refused or str(loop.where) != plan.where:
+        if self._refused:
             return
         with self.watch.pause():
             step = Binding((step_of(loop),)) if plan.of_step else Binding()
             if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
                 return
+        if self.given is None:
+            self._reuse(plan)
         asked = fixes.own_loop(plan.edits)
         if asked.as_graph:
             own = loop.own_step()
-            own.tell = self._step_lost
+            own.tell = self.step_lost
             own.fused = asked.fused
             own.on = True
         if asked.steps > 1:
             loop.together = loop.steps_together(asked.steps)
             loop.together.tell = self._together_lost
 
-    def _step_lost(self, why: str) -> None:
+    def step_lost(self, why: str) -> None:
         """The graph of the step is no longer the same: as an edit of the source it
         would be wrong."""
         self.say(f"the step runs from Python again: {why}")
@@ -330,31 +485,56 @@ class Runner(Examination):
 
     def _unsaid(self, lost: Callable[[fixes.OwnLoop], bool]) -> None:
         """What is no longer applied is not written into the source either."""
-        for edit in self.given.edits if self.given is not None else ():
-            if self.given is not None and lost(fixes.own_loop((edit,))):
-                self.given = self.given.without_place(edit.fix)
+        self.given, self.made, self.recalled = (
+            _without_places(plan, lost)
+            for plan in (self.given, self.made, self.recalled)
+        )
 
     def on_warm(self, loop: Any) -> None:
-        """A loop that was not cured at its start: it goes on as it is."""
-        if self.given is not None or self.made is not None or self._given_up:
+        """A loop that was not cured at its start."""
+        if (self.given or self.made or self.recalled) is not None or self._given_up:
             return
-        if self.order.told:
+        said = str(loop.where) in self._too_short
+        if said or id(loop) in self._used_at_once:  # which was said
             return
-        pipeline = self._pipeline(loop.source) if loop.source is not None else None
+        try:
+            why = self._not_cured(loop)
+        except Exception as error:
+            self.failed(error)
+            return
+        if why:
+            self.in_passing.why.setdefault(id(loop), why)
+            if not self.order.told:
+                self.say(f"the training at {loop.where} runs without fixes: {why}")
+
+    def _not_cured(self, loop: Any) -> str:
+        """Why nothing is done about it; empty where something is."""
+        pipeline = self.pipeline_of(loop.source) if loop.source is not None else None
+        if loop.kind == "loop":
+            return self.own_loops.warm(loop)
         if pipeline is None or not pipeline.rereadable:
-            self.say(
-                f"the input of the loop at {loop.where} cannot be read twice; your "
-                "script runs without fixes"
-            )
-            return
+            return "its data cannot be read twice"
         why = "what it changes cannot be put back"
         if loop.kind == "fit":
             why = self.why_not_here(loop, pipeline) or why
-        self.say(
-            f"the training at {loop.where} runs without fixes: measuring it here could "
-            f"change its result, because {why}. To measure it in a hidden run first: "
-            "feedline run --rehearse"
-        )
+        self.own_loops.not_here(loop, why)
+        return f"{why}. To measure it in a hidden run first: feedline run --rehearse"
+
+    def found_live(
+        self,
+        loop: Any,
+        job: Job,
+        measured: Measurement,
+        cured: Cured,
+        plan: SavedPlan | None,
+    ) -> None:
+        """What was found out about a loop of the script's while it trained."""
+        self._found = self._basis(loop, job, measured, cured)
+        if plan is not None:
+            self.made = plan
+            step_ms = measured.step.observed.value
+            self._learned.append(Remembered(plan, self.own_loops.cost_s, step_ms))
+        self._keep()
 
     def bound_at_start(self, loop: Any, pipeline: Pipeline) -> Binding:
         """What a plan for this job rests on: the pipeline as it is, and the step as it
@@ -366,6 +546,15 @@ class Runner(Examination):
     def _keep(self) -> None:
         """The plan is worth keeping even if the script comes to a bad end."""
         self.send(self._came_to())
+
+
+def _without_places(
+    plan: SavedPlan | None, lost: Callable[[fixes.OwnLoop], bool]
+) -> SavedPlan | None:
+    for edit in plan.edits if plan is not None else ():
+        if plan is not None and lost(fixes.own_loop((edit,))):
+            plan = plan.without_place(edit.fix)
+    return plan
 
 
 def said(error: Exception) -> str:

@@ -11,16 +11,15 @@ stages these are.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from typing import Any
-
-import tensorflow as tf
 
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job import marks
+from feedline.job.private import tensorflow as tf_private
+from feedline.job.script.hooks import datasets
 from feedline.job.tfdata import owners
 from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
@@ -79,6 +78,25 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
     return known
 
 
+def may_go_back(dataset: Any) -> bool:
+    """May the script's own dataset be read again after what stands in for it? Only if
+    they share every stage that keeps a state."""
+    instead = instead_of(dataset)
+    if instead is None:
+        return False
+    shared = {id(stage.handle.dataset) for stage in read(instead).stages()}
+    return all(
+        id(stage.handle.dataset) in shared
+        for stage in read(dataset).stages()
+        if owners.has_state(stage)
+    )
+
+
+def go_back(dataset: Any) -> None:
+    """From now on it is read itself."""
+    put(dataset, None)
+
+
 def _derived(dataset: Any) -> Any | None:
     """The same stages on top of the stand-ins of what it was made from."""
     if getattr(dataset, marks.TUNED, False):
@@ -119,8 +137,8 @@ def shared(pipeline: Pipeline) -> frozenset[int]:
     root = pipeline.root.handle.dataset
     own = _behind(root)
     found: set[int] = set()
-    for other in gc.get_objects():
-        if issubclass(type(other), tf.data.Dataset) and id(other) not in own:
+    for other in datasets():
+        if id(other) not in own:
             behind = _behind(other)
             if id(root) not in behind:
                 found |= kept.keys() & behind
@@ -135,5 +153,5 @@ def _behind(dataset: Any) -> set[int]:
         one = left.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            left += one._inputs()
+            left += tf_private.inputs(one)()
     return seen

@@ -41,12 +41,9 @@ from feedline.session.cure import install, step_edits
 from feedline.session.each_fit import in_each_fit
 from feedline.session.experiment import examine_and_search
 from feedline.session.inprocess import bench, check, ended, watched
+from feedline.session.worth import Budget
 
 log = logging.getLogger(__name__)
-
-
-class TooShort(FeedlineError):
-    """Measuring would take longer than the training itself."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,12 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
         used = reachable(read(dataset).numbered())
         where = where_of(here(2))
         found = examine_and_cure(
-            model, dataset, allowed, seconds, where=where, used=used
+            model,
+            dataset,
+            allowed,
+            Budget(seconds, given=True),
+            where=where,
+            used=used,
         )
         tuned = tuned_dataset(dataset, found.cured.edits)
         edits = step_edits(found.cured.edits)
@@ -96,7 +98,7 @@ def examine_and_cure(
     model: Any,
     dataset: Any,
     allowed: tuple[Grade, ...],
-    seconds: float,
+    budget: Budget,
     *,
     where: Where | None = None,
     facts: Callable[[CallLoop], None] = lambda _: None,
@@ -104,11 +106,13 @@ def examine_and_cure(
     reached: frozenset[int] = frozenset(),
     lines: Mapping[Any, Where | None] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    budgeted: Callable[[float], None] = lambda _: None,
     examined: Callable[[Job, Measurement], None] = lambda *_: None,
 ) -> Tuning:
     """`facts` may tell the copied loop what is known of the job's own; `lines` made
     its embedding layers; `used` and `reached` are stages of the pipeline by number.
-    `examined` is told what was measured, whatever becomes of the cure."""
+    `budgeted` is told how long measuring will take once that is known; `examined` is
+    told what was measured, whatever becomes of the cure."""
     clock = SystemClock()
     pipeline = read(dataset)
     if not pipeline.rereadable:
@@ -119,7 +123,9 @@ def examine_and_cure(
         )
     with bench(model, dataset, clock, where) as loop:
         facts(loop)
-        seconds = _budget(loop, seconds)
+        training_s = _training_s(loop)
+        seconds = budget.for_training(training_s)
+        budgeted(seconds)
         experiment = examine_and_search(
             loop,
             watched(loop, clock, lines),
@@ -130,6 +136,7 @@ def examine_and_cure(
             used=used,
             reached=reached,
             examined=examined,
+            training_s=None if budget.given else training_s,
         )
         try:
             job, measured, cured = drive(experiment, loop.execute)
@@ -139,23 +146,37 @@ def examine_and_cure(
     return Tuning(job, measured, cured)
 
 
-_LEAST_TRAINING_S = 1.0
-_LEAST_BUDGET_S = 20.0
+_COUNTING_S = 1.0
 
 
-def _budget(loop: CallLoop, seconds: float) -> float:
-    """No longer than the training is worth, where its length is known."""
-    if loop.model is None or loop.epochs is None or loop.steps_per_epoch is None:
-        return seconds
+def _training_s(loop: CallLoop) -> float | None:
+    """How long the training takes, by its first steps on the copy; None where nobody
+    can tell."""
+    if loop.model is None or loop.epochs is None:
+        return None
+    steps = loop.steps_per_epoch or _counted(loop)
+    if steps is None:
+        return None
     timed = loop.execute(Run("live", 3))
     # A shuffle that holds all the data does an epoch's work before its first step.
     start = loop.execute(Run("epoch")).seconds if loop.restarts else 0.0
-    training = loop.epochs * (loop.steps_per_epoch * timed.ms / 1e3 + start)
-    if training < _LEAST_TRAINING_S:
-        raise TooShort(
-            f"its training takes about {training:.1f} s, less than measuring it would"
-        )
-    return min(seconds, max(_LEAST_BUDGET_S, 3 * training))
+    return loop.epochs * (steps * timed.ms / 1e3 + start)
+
+
+def _counted(loop: CallLoop) -> int | None:
+    """The batches of an epoch whose number TensorFlow does not know, where they can be
+    read in a moment."""
+    live, steps = loop.live, 0
+    if live is None or not loop.restarts:
+        return None
+    loop.execute(Run("epoch"))
+    before, until = len(live.starts), loop.clock.now() + _COUNTING_S
+    while loop.clock.now() < until:
+        loop.execute(Run("pull", 1))
+        if len(live.starts) > before:
+            return steps + 1
+        steps += 1
+    return None
 
 
 def tuned_dataset(dataset: Any, edits: tuple[Edit, ...]) -> Any:

@@ -21,3 +21,9 @@ def test_a_shuffle_of_large_things_whose_epochs_start_slowly():
     assert proposed("shuffle-ids", quick) == []
     first = looked_at(SLICES, shuffle, MAP, BATCH, step={"epoch_start": 20.0})
     assert proposed("shuffle-ids", first) == []
+
+
+def test_a_prefetch_between_the_map_and_the_shuffle():
+    shuffle, ready = part("shuffle", 5.0, buffer_size=1000), part("prefetch", 0.1)
+    looked = looked_at(SLICES, MAP, ready, shuffle, BATCH, step={"epoch_start": 20.0})
+    assert one("shuffle-ids", looked).edit.stage == 3

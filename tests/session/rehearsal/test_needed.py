@@ -1,74 +1,33 @@
-"""Which scripts are rehearsed: by their source, which is not run."""
+"""When a run is rehearsed: not a script that nobody knows; later, where it pays."""
 
 from __future__ import annotations
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from feedline.session.rehearsal.needed import by_source
+from feedline.session.memory import Uncured
+from feedline.session.rehearsal.needed import by_memory
 
-NEEDED = {
-    "with tf.GradientTape() as tape: pass": "takes gradients",
-    "from tensorflow import GradientTape\nwith GradientTape(): pass": "takes gradients",
-    "class A(keras.Model):\n    def train_step(self, data): pass": "a training step",
-    "model.compile('sgd', run_eagerly=True)": "eagerly",
-    "model.compile('sgd', run_eagerly=args.eager)": "eagerly",
-    "model.run_eagerly = True": "eagerly",
-    "tf.config.run_functions_eagerly(True)": "eagerly",
-    "ds = tf.data.Dataset.from_generator(f)": "generator",
-    "ds = ds.map(lambda x: tf.py_function(f, [x], tf.int32))": "calls Python",
-    "class A(keras.utils.PyDataset): pass": "batches in Python",
-    "class A(Sequence): pass": "batches in Python",
-}
-NOT_NEEDED = [
-    "model.fit(ds)",
-    "model.compile('sgd', run_eagerly=False)",
-    "# tf.GradientTape()\nprint('GradientTape')",
-    "class A(keras.Model):\n    def call(self, x): pass",
-    "def train_step(x): pass",
-    "def f(:",
-    "",
-]
+SECONDS = st.floats(0, 1e6, allow_nan=False)
 
 
-@pytest.mark.parametrize("text", NEEDED)
-def test_what_cannot_be_measured_in_passing(tmp_path, text):
-    path = tmp_path / "train.py"
-    path.write_text(f"raise SystemExit('it was run')\n{text}\n")
-    found = by_source([str(path)], module=False)
-    assert found.startswith("train.py:")
-    assert NEEDED[text] in found
+def uncured(training_s: float | None, starting_s: float) -> Uncured:
+    return Uncured("train.py:7", "its step is inline", 20.0, training_s, starting_s)
 
 
-@pytest.mark.parametrize("text", NOT_NEEDED)
-def test_everything_else_starts_at_once(tmp_path, text):
-    path = tmp_path / "train.py"
-    path.write_text(text)
-    assert by_source([str(path)], module=False) == ""
+def test_what_nobody_knows_starts_at_once():
+    assert by_memory(None) == ""
 
 
-def test_the_first_line_of_all_is_named(tmp_path):
-    path = tmp_path / "train.py"
-    path.write_text("\n\nx = tf.py_function\ny = tf.GradientTape\n")
-    assert by_source([str(path)], module=False).startswith("train.py:3 ")
+@given(SECONDS, SECONDS)
+def test_the_training_is_ten_times_what_a_rehearsal_costs(training_s, starting_s):
+    reason = by_memory(uncured(training_s, starting_s))
+    if reason:
+        assert reason == "train.py:7: its step is inline"
+        assert training_s >= 10 * starting_s
+    else:
+        assert training_s < 10 * (starting_s + 5)
 
 
-def test_modules_are_found_and_not_imported(tmp_path, monkeypatch):
-    package = tmp_path / "some_package_of_a_test" / "inner"
-    package.mkdir(parents=True)
-    for folder in (package, package.parent):
-        (folder / "__init__.py").write_text("raise SystemExit('imported')")
-    (package / "train.py").write_text("tf.GradientTape()")
-    (package / "__main__.py").write_text("\ntf.GradientTape()")
-    monkeypatch.chdir(tmp_path)
-    name = "some_package_of_a_test.inner"
-    assert by_source([f"{name}.train"], module=True).startswith("train.py:1 ")
-    assert by_source([name], module=True).startswith("__main__.py:2 ")
-    assert by_source([f"{name}.none"], module=True) == ""
-    assert by_source(["none_of_that_name.x"], module=True) == ""
-
-
-def test_what_cannot_be_read_is_left_to_whoever_runs_it(tmp_path):
-    (tmp_path / "x.py").write_bytes(b"\0\xff")
-    assert by_source([str(tmp_path / "x.py")], module=False) == ""
-    assert by_source([str(tmp_path)], module=False) == ""
-    assert by_source([str(tmp_path / "none.py")], module=False) == ""
+def test_a_training_without_an_end_is_not_rehearsed():
+    assert by_memory(uncured(None, 1.0)) == ""

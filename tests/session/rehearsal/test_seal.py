@@ -105,6 +105,12 @@ os.rmdir("by descriptor", dir_fd=folder)
 sqlite3.connect(":memory:").execute("create table t (a)")
 os.listdir("."); list(os.scandir(".")); os.chdir("."); os.environ["X"] = "y"
 os.kill(os.getpid(), 0)
+from feedline.fixes.means.workers.fork import fork  # a worker process of feedline's
+if (worker := fork()) == 0:
+    while True:
+        __import__("time").sleep(1)
+os.kill(worker, 9)
+os.waitpid(worker, 0)
 socket.socket().close(); socket.gethostname(); os.pipe()
 ctypes.CDLL(None).getpid()
 importlib.import_module("a_library").told()

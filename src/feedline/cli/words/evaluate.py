@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from feedline.cli.words.options import ForceJson, Json
 from feedline.cli.words.query import Format, Source, load
 from feedline.errors import FeedlineError
 
@@ -42,13 +43,8 @@ def evaluate(
             "--count-unknown", help="Unknown words count as wrong, not as unasked."
         ),
     ] = False,
-    json: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Save the figures as JSON."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite FILE of --json.")
-    ] = False,
+    json: Json = None,
+    force: ForceJson = False,
     format_name: Format = None,
 ) -> None:
     """Score vectors on analogies and on human judgements of similarity.

@@ -21,6 +21,18 @@ from feedline.words.option import Option, options
 _enum: Any = Enum  # mypy wants the names in the source
 Command = TypeVar("Command", bound=Callable[..., None])
 
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Save the figures as JSON."),
+]
+ForceJson = Annotated[bool, typer.Option("--force", help="Overwrite FILE of --json.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="No progress, no summary.", rich_help_panel="Output"
+    ),
+]
+
 
 def takes(
     table: type, *, without: tuple[str, ...] = ()

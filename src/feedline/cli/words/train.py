@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feedline.cli.words.options import plain, takes
+from feedline.cli.words.options import Quiet, plain, takes
 from feedline.words.training.options import OUTPUT, Options
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ def train(
             rich_help_panel=OUTPUT,
         ),
     ],
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", help="No progress, no summary.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
+    quiet: Quiet = False,
     **options: Any,
 ) -> None:
     """Train word vectors from text.

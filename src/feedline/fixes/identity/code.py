@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from feedline.fixes.identity.values import OTHER, plain, some
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.lines import is_library
 
 _MOST = 20_000
@@ -74,7 +75,7 @@ class Teller:
             return named(value)
         for name in ("python_function", "__wrapped__"):  # a `tf.function`, a cached one
             if inspect.getattr_static(value, name, None) is not None:
-                fused = getattr(value, "_jit_compile", None)
+                fused = tf_private.jit_compile.get(value)
                 return (named(type(value)), self.tell(getattr(value, name)), fused)
         return self._object(value)
 

@@ -14,6 +14,7 @@ from feedline.fixes.identity.code import Teller, Untold
 from feedline.fixes.identity.part import digest
 from feedline.fixes.identity.values import tensor
 from feedline.fixes.means.store.graphs import Unknown, _Body
+from feedline.job.private import tensorflow as tf_private
 
 _PYTHON = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
 
@@ -65,4 +66,4 @@ def _called_back(node: Any) -> str:
     from feedline.job.private.tensorflow import script_ops
 
     registered = script_ops._py_funcs.get(node.attr["token"].s.decode())
-    return digest(Teller().tell(getattr(registered, "_func", registered)))
+    return digest(Teller().tell(tf_private.func.get(registered, registered)))

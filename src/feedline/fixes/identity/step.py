@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from feedline.fixes.identity.part import Part, digest
 from feedline.fixes.identity.stages import told
+from feedline.job.private import keras as keras_private
 from feedline.job.tfdata.pipeline import Where
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def step_of(loop: Any) -> Part:
 
 
 def _model(model: Any) -> dict[str, str]:
-    compiled = getattr(getattr(model, "_compile_config", None), "config", None) or {}
+    compiled = getattr(keras_private.compile_config.get(model), "config", None) or {}
     rest = {n: v for n, v in compiled.items() if n not in ("optimizer", *_OPTIONS)}
     return {
         "layers": told(model),
@@ -60,14 +61,14 @@ def keras_object(value: Any, teller: Teller) -> Any:
     """What Keras knows of one of its objects besides its class; None for others."""
     if not any(each.__module__.startswith("keras.") for each in type(value).__mro__):
         return None
-    if hasattr(value, "_flatten_layers"):
+    if keras_private.flatten_layers.on(value):
         return _layer(value, teller)
     return teller.tell(_config(value))
 
 
 def _layer(layer: Any, teller: Teller) -> Any:
     shapes = [(str(weight.dtype), str(weight.shape)) for weight in layer.weights]
-    inner = layer._flatten_layers(include_self=False, recursive=False)
+    inner = keras_private.flatten_layers(layer)(include_self=False, recursive=False)
     within = [teller.tell(each) for each in inner]
     config = None if hasattr(layer, "train_step") else teller.tell(_config(layer))
     return (config, shapes, bool(layer.trainable), within, _joined(layer, teller))
@@ -102,14 +103,14 @@ def _without_names(value: Any) -> Any:
 
 def _joined(model: Any, teller: Teller) -> Any:
     """How the operations of a functional model feed each other."""
-    by_depth = getattr(model, "_nodes_by_depth", None)
+    by_depth = keras_private.nodes_by_depth.get(model)
     if not by_depth:
         return None
     nodes = [node for depth in sorted(by_depth) for node in by_depth[depth]]
-    places = {id(op): place for place, op in enumerate(model._operations)}
+    places = {id(op): place for place, op in enumerate(keras_private.operations(model))}
 
     def source(tensor: Any) -> Any:
-        history = getattr(tensor, "_keras_history", None)
+        history = keras_private.keras_history.get(tensor)
         if history is None:
             return teller.tell(tensor)
         return (places.get(id(history.operation)), *history[1:])
@@ -120,10 +121,11 @@ def _joined(model: Any, teller: Teller) -> Any:
         given = {
             name: value
             for name, value in node.arguments.kwargs.items()
-            if not hasattr(value, "_keras_history")
+            if not keras_private.keras_history.on(value)
         }
         joined.append((places.get(id(node.operation)), fed, teller.tell(_plain(given))))
-    return sorted(joined, key=repr), [teller.tell(op) for op in model._operations]
+    told = [teller.tell(op) for op in keras_private.operations(model)]
+    return sorted(joined, key=repr), told
 
 
 def _plain(given: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from feedline.fixes.identity.part import digest
+from feedline.job.private import tensorflow as tf_private
 
 _WHOLE = 2**20
 _SAMPLED = 4096
@@ -106,7 +107,7 @@ def tensor(value: Any) -> Any:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     name = getattr(dtype, "name", str(dtype))
     if name == "resource":
-        held = getattr(value, "_handle_data", None)
+        held = tf_private.handle_data.get(value)
         shapes = [str(each.dtype) for each in held.shape_and_type] if held else []
         return ("resource", *shapes)
     if not isinstance(value, tf.Tensor) or not hasattr(value, "numpy"):

@@ -9,7 +9,7 @@ The same elements in the same order: exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from feedline.fixes import conditions
@@ -27,7 +27,7 @@ TAKES = Takes(stage=True)
 def propose(case: Case) -> Iterator[Proposal]:
     start = case.measured.step.epoch_start
     for stage in case.pipeline.find(ops.SHUFFLE):
-        first, edit = stage.inputs[0], Edit("shuffle-ids", stage.number)
+        first, edit = _fed_by(stage), Edit("shuffle-ids", stage.number)
         if not conditions.holds(check, case.pipeline, edit):
             continue
         if stage.number in case.used or not case.movable(first):
@@ -51,11 +51,19 @@ def propose(case: Case) -> Iterator[Proposal]:
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
     """A shuffle behind a map that only computes."""
     stage = conditions.stage_of(pipeline, edit, ops.SHUFFLE)
-    first = stage.inputs[0]
+    first = _fed_by(stage)
     if first.op != ops.MAP:
         raise CannotFix(f"{stage.label()} does not stand behind a map")
     conditions.sure(first)
     return stage
+
+
+def _fed_by(stage: Stage) -> Stage:
+    """What makes the elements of a shuffle: a prefetch only hands them on."""
+    (first,) = stage.inputs
+    while ops.facts(first.op) & _PASSES:
+        (first,) = first.inputs
+    return first
 
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
@@ -76,10 +84,12 @@ def _may_pass(name: str) -> bool:
     return name == ops.MAP or bool(ops.facts(name) & _PASSES)
 
 
-def _over(shuffle: Stage) -> int:
-    """The stages that a shuffle moves before: as `rewrite.passes.shuffle_first`."""
+def _over(shuffle: Stage, edits: Sequence[Edit]) -> int:
+    """The stages that a shuffle moves before: as `rewrite.passes.shuffle_first`. Other
+    shuffles that move stand before the same maps when its turn comes."""
     count = last_map = 0
     stage = shuffle
+    moved = {edit.stage for edit in edits if edit.fix == "shuffle-ids"}
     while len(stage.inputs) == 1:
         stage = stage.inputs[0]
         if stage.op == ops.MAP:
@@ -89,6 +99,8 @@ def _over(shuffle: Stage) -> int:
             if not clean or stage.args.get("deterministic") is False:
                 break
             last_map = count + 1
+        elif stage.op == ops.SHUFFLE and stage.number in moved:
+            continue
         elif not ops.facts(stage.op) & _PASSES:
             break
         count += 1

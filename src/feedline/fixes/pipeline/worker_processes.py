@@ -107,7 +107,7 @@ def _moved(stage: Stage, workers: int) -> Any:
             made = batches_ahead(stage, workers)
         else:
             made = generator_ahead(stage)
-        _MOVED[key] = (stage.handle.dataset, made)
+        _MOVED[key] = (stage.handle, made)
     return _MOVED[key][1]
 
 

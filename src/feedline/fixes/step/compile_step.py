@@ -2,19 +2,21 @@
 
 `run_eagerly=True` (often left over from debugging), or a custom loop whose step
 has no `tf.function`, makes Python start every operation. Compiled, the same operations
-run as one graph. Kept as exact only where the weights come out bit for bit the same; a
-graph may round otherwise, then it is numeric.
+run as one graph, which TensorFlow's optimizer of graphs (Grappler) leaves as it is:
+merged operations round otherwise. Kept as exact only where the weights come out bit for
+bit the same, compared as the job runs; else it is numeric. Where the step does not even
+repeat itself to the bit, nobody can tell, and it counts as numeric.
 
 In a loop of the script's own, the function that takes the gradients is compiled, or
 the part of the loop that does; in a fit, Keras' train step or yours. Only if all that
 it does means the same in a graph: it prints nothing, keeps nothing in Python objects,
 draws nothing outside of Keras' layers. Once the script changes what it uses (a layer's
-`trainable`, a number), it runs as before. What a fit evaluates is left as it is.
+`trainable`, a number), it runs as before, and that is said. What a fit evaluates is
+left as it is.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,8 +32,6 @@ from feedline.job.loops.loop import CannotRun
 
 if TYPE_CHECKING:
     from feedline.job.source.dependencies import Dependency
-
-log = logging.getLogger(__name__)
 
 TAKES = Takes()
 # Of the time to start the operations. A guess before anything was measured: a graph
@@ -86,27 +86,34 @@ def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
     """Of a fit the step alone: what is evaluated runs as it did."""
     held = check(target)
     target.for_training(run_eagerly=False)
-    target.around.append(partial(_while_the_same, target.model, held))
+    target.around.append(partial(_while_the_same, target, held))
     return all_of([])
 
 
 def _while_the_same(
-    model: Any, held: tuple[Dependency, ...], compiled: Callable[[Any], Any]
+    target: Target, held: tuple[Dependency, ...], compiled: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
     """The graph until the script changes what it was made from (a callback that sets
     a layer's `trainable`); from then on operation by operation."""
+    from feedline.fixes.means.own_step.graph_step import unoptimized
+
+    model = target.model
     eager: Callable[[Any], Any] | None = None
 
     def step(iterator: Any) -> Any:
         nonlocal eager
-        if eager is None and all(each.is_same() for each in held):
-            return compiled(iterator)
-        if eager is None:
-            log.info("the step runs eagerly again: the script changed what it uses")
+        changed = next((each for each in held if not each.is_same()), None)
+        if eager is None and changed is None:
+            with unoptimized():
+                return compiled(iterator)
+        if eager is None and changed is not None:
+            target.tell(
+                f"the step runs eagerly again: the script has changed {changed.said}"
+            )
             kept = model.train_function
             model.make_train_function(force=True)
             eager, model.train_function = model.train_function, kept
-        return eager(iterator)
+        return eager(iterator) if eager is not None else compiled(iterator)
 
     return step
 

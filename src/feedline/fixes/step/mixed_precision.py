@@ -15,6 +15,7 @@ from feedline.fixes.fix import CannotFix, Case, Edit, Grade, Proposal
 from feedline.fixes.patching import Patch
 from feedline.fixes.place import Place
 from feedline.fixes.target import Target, Undo, all_of
+from feedline.job.private import keras as keras_private
 
 TAKES = Takes(args={"policy": word("mixed_bfloat16")})
 
@@ -53,7 +54,7 @@ def install(target: Target, edit: Edit) -> Undo:
 
 def check(target: Target) -> list[Any]:
     """The layers that compute in 32 bits, of which there must be some."""
-    layers = target.model._flatten_layers()
+    layers = keras_private.flatten_layers(target.model)()
     found = [layer for layer in layers if layer.dtype_policy.name == "float32"]
     if not found:
         raise CannotFix("no layer of the model computes in float32")

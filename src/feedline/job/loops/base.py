@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from feedline.job.loops.devices import accelerator, quiesce
 from feedline.job.loops.feeds import Live, Ring, batch_size
 from feedline.job.loops.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Where
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Loop:
         self.model: Any = None
         self.strategy: Any = None
         self.step_function: Any = None
+        self.last_call: Any = None  # what that was called with, until it is warm
         # The code of the loop's body, and of the function of the user's in it that
         # takes the gradients, where Python runs it.
         self.body: CodeType | None = None
@@ -70,6 +72,7 @@ class Loop:
         self.once = False  # a generator given to fit
         self.steps = 0
         self.launched = 1  # steps that the last batch stands for
+        self.pace: Any = None  # of a fit with fixes: see pace.py
         self.together: Any = None  # where several of the job's own go in one launch
         self.began: float | None = None
         self.warm_at: float | None = None
@@ -98,8 +101,8 @@ class Loop:
     def reads(self, dataset: Any, iterator: Any) -> None:
         """A pass over the input begins."""
         self.dataset = dataset
-        self.source = getattr(dataset, "_original_dataset", dataset)
-        self.strategy = getattr(dataset, "_strategy", self.strategy)
+        self.source = tf_private.original_dataset.get(dataset, dataset)
+        self.strategy = tf_private.strategy.get(dataset, self.strategy)
         if self.live is None:
             self.live = Live(dataset, iterator, self.clock)
         else:

@@ -23,6 +23,7 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.job import marks
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import OwnedIterator
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
@@ -115,11 +116,11 @@ def unseen(dataset: Any) -> bool:
 def _dropped(iterator: Any) -> None:
     """`iterator` has no other reference any more."""
     try:
-        dataset = getattr(iterator, "_dataset", None)
+        dataset = tf_private.dataset.get(iterator)
         place = next((p for p in reversed(_inside) if p.may(dataset)), None)
         if place is None:
             return
-        last = [iterator.__dict__.pop("_iterator_resource", None)]
+        last = [iterator.__dict__.pop(tf_private.iterator_resource.name, None)]
         if isinstance(last[0], tf.Tensor) and last[0].dtype == tf.resource:
             for ended in [each for each in place.threads if not each.alive]:
                 place.threads.discard(ended)

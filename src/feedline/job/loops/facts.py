@@ -8,6 +8,9 @@ from typing import Any
 from feedline.job.job import Job, Layer, Retrace
 from feedline.job.loops.base import Loop
 from feedline.job.loops.python import PythonLoop
+from feedline.job.loops.retraces import reason
+from feedline.job.private import keras as keras_private
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.functions import user_function
 from feedline.job.script.watch import Watch
 from feedline.job.source.lines import is_library, line_of
@@ -31,20 +34,20 @@ def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
         loss=_loss(model),
         batch_size=batch_size,
         epochs=loop.epochs,
-        steps_per_epoch=loop.steps_per_epoch or _cardinality(loop.source),
+        steps_per_epoch=steps_per_epoch_of(loop),
         restarts=loop.restarts,
         steps_per_execution=loop.steps_per_call,
         eager=loop.eager,
         bare=isinstance(loop, PythonLoop) and loop.bare() is not None,
         jit_compile=bool(
             getattr(model, "jit_compile", False)
-            or getattr(function, "_jit_compile", False)
+            or tf_private.jit_compile.get(function, False)
         ),
         strategy=type(strategy).__name__ if strategy is not None else None,
         replicas=int(strategy.num_replicas_in_sync) if strategy is not None else 1,
         callbacks=loop.callbacks,
         syncs_per_step=loop.syncs / max(1, loop.steps),
-        retraces=_retraces(loop),
+        retraces=retraces_of(loop),
         step_where=step_where(loop),
     )
 
@@ -65,7 +68,7 @@ def pipeline_of(loop: Loop) -> Pipeline | None:
 
 
 def layers_of(model: Any) -> tuple[Layer, ...]:
-    if model is None or not hasattr(model, "_flatten_layers"):
+    if model is None or not keras_private.flatten_layers.on(model):
         return ()
     return tuple(
         Layer(
@@ -75,8 +78,8 @@ def layers_of(model: Any) -> tuple[Layer, ...]:
             compute_dtype=str(getattr(layer, "compute_dtype", "float32")),
             activation=getattr(getattr(layer, "activation", None), "__name__", None),
         )
-        for layer in model._flatten_layers(include_self=False)
-        if layer.weights and not getattr(layer, "_layers", None)
+        for layer in keras_private.flatten_layers(model)(include_self=False)
+        if layer.weights and not keras_private.layers.get(layer)
     )
 
 
@@ -87,6 +90,11 @@ def _loss(model: Any) -> str | None:
     return getattr(loss, "__name__", type(loss).__name__)
 
 
+def steps_per_epoch_of(loop: Loop) -> int | None:
+    """As it was seen, or else as the dataset says."""
+    return loop.steps_per_epoch or _cardinality(loop.source)
+
+
 def _cardinality(dataset: Any) -> int | None:
     try:
         number = int(dataset.cardinality())
@@ -95,12 +103,13 @@ def _cardinality(dataset: Any) -> int | None:
     return number if number > 0 else None
 
 
-def _retraces(loop: Loop) -> tuple[Retrace, ...]:
+def retraces_of(loop: Loop) -> tuple[Retrace, ...]:
     if not loop.warm_traces:
         return ()
     function = loop.step_function
     name = getattr(user_function(function)[0], "__name__", "the step")
-    return (Retrace(name, _function_where(function), loop.warm_traces),)
+    where = _function_where(function)
+    return (Retrace(name, where, loop.warm_traces, reason(function)),)
 
 
 def step_where(loop: Loop) -> Where | None:

@@ -13,9 +13,9 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.job.loops.loop import CannotRun, Clock, InputFailed, LoopEnded
+from feedline.job.private import tensorflow as tf_private
 
 _RING_BYTES = 512 * 2**20
-_RING_BATCHES = 8
 _DEAR_START_S = 2.0
 
 
@@ -172,7 +172,7 @@ class Ring:
             return ring
         from feedline.job.private.tensorflow import dataset_ops
 
-        return dataset_ops._VariantDataset(ring._variant_tensor, spec)
+        return dataset_ops._VariantDataset(tf_private.variant_tensor(ring), spec)
 
 
 def is_per_replica(value: Any) -> bool:

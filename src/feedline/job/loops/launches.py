@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedline.job import marks
+from feedline.job.private import keras as keras_private
 
 Undo = Callable[[], None]
 
@@ -60,7 +61,7 @@ def _one_by_one(train: Callable[[Any], Any], epochs: Any, steps: int) -> Any:
     def several(iterator: Any) -> Any:
         left = steps  # a launch divides `steps_per_epoch`
         if not epochs.steps_per_epoch:
-            left = epochs.num_batches - (epochs._steps_seen - steps)
+            left = epochs.num_batches - (keras_private.steps_seen(epochs) - steps)
         logs = None
         for _ in range(max(1, min(steps, left))):
             logs = train(iterator)

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from feedline.job.private import keras
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Pipeline
 
 
@@ -70,7 +71,7 @@ def random_states() -> tuple[Any, ...]:
 
     from feedline.job.private.tensorflow import context
 
-    seeds = getattr(context.context(), "_rng", None)
+    seeds = tf_private.rng.get(context.context())
     numpy: Any = np.random.get_state(legacy=True)
     numpy = (numpy[0], numpy[1].tobytes(), *numpy[2:])
     return random.getstate(), numpy, seeds.getstate() if seeds is not None else None
@@ -85,7 +86,7 @@ def same_draws() -> Iterator[None]:
 
     from feedline.job.private.tensorflow import context, stateful_random_ops
 
-    seeds = getattr(context.context(), "_rng", None)
+    seeds = tf_private.rng.get(context.context())
     generator = stateful_random_ops.global_generator
     python, numpy = random.getstate(), np.random.get_state()
     drawn = seeds.getstate() if seeds is not None else None

@@ -16,6 +16,8 @@ from typing import Any
 
 from feedline.errors import CannotPutBack
 from feedline.job.loops.loop import CannotRun
+from feedline.job.private import keras as keras_private
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.graph_safe import (
     dependencies_of,
     is_tensorflow,
@@ -132,7 +134,7 @@ def _functions_in(value: Any, depth: int = 3) -> Iterator[Any]:
 
 def _handles(variable: Any) -> list[Any]:
     """Of a variable of TensorFlow's or Keras', on one device or several."""
-    value = getattr(variable, "_value", variable)
+    value = keras_private.value.get(variable, variable)
     parts = getattr(value, "values", None)
     parts = parts if isinstance(parts, tuple) else (value,)
     return [part.handle for part in parts if hasattr(part, "handle")]
@@ -174,7 +176,7 @@ def _called(op: Any, graph: Any) -> list[Any]:
         names += [each.name for each in many if hasattr(each, "name")]
     known = {
         name.decode() if isinstance(name, bytes) else str(name): function
-        for name, function in graph._functions.items()
+        for name, function in tf_private.functions(graph).items()
     }
     found = [known[name] for name in names if name in known]
     return [getattr(each, "cached_graph", None) or each.graph for each in found]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from feedline.job.private.attribute import changed
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -34,15 +36,12 @@ class Expected:
         return f"{self.module} has no {', '.join(gone)}" if gone else ""
 
 
-def load(library: str, table: Mapping[str, Expected], name: str, file: str) -> Any:
-    """What `file`, the one with this table, knows as `name`."""
+def load(library: str, table: Mapping[str, Expected], name: str) -> Any:
+    """What the file of this library, the one with this table, knows as `name`."""
     if name not in table:
-        raise AttributeError(f"{file} has no {name}")
+        raise AttributeError(f"feedline/job/private/{library}.py has no {name}")
     try:
         return table[name].load()
     except (ImportError, AttributeError) as error:
-        version = getattr(importlib.import_module(library), "__version__", "?")
-        raise ImportError(
-            f"{library} {version} has changed inside ({error}); "
-            f"feedline/job/private/{file} has to learn about it"
-        ) from error
+        importlib.import_module(library)
+        raise ImportError(changed(library, error)) from error

@@ -1,9 +1,11 @@
-"""Every private module of Keras that feedline uses, and what of it."""
+"""Every private module and attribute of Keras that feedline uses."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from feedline.job.private.attribute import Attribute
 from feedline.job.private.expected import Expected, load
 
 GLOBAL_STATE = "keras.src.backend.common.global_state"
@@ -27,7 +29,37 @@ TABLE: dict[str, Expected] = {
     ),
 }
 
+_attribute = partial(Attribute, "keras")
+
+# Layers and models.
+flatten_layers = _attribute("_flatten_layers")
+layers = _attribute("_layers")
+losses = _attribute("_losses")
+symbolic_build = _attribute("_symbolic_build")
+
+# What `compile` keeps in a model.
+compile_config = _attribute("_compile_config")
+compile_loss = _attribute("_compile_loss")
+compile_metrics = _attribute("_compile_metrics")
+loss_tracker = _attribute("_loss_tracker")
+metrics = _attribute("_metrics")
+COMPILED = ("_optimizer", compile_metrics.name, loss_tracker.name)
+"""Not every release has all of them."""
+
+# The graph of a functional model.
+operations = _attribute("_operations")
+nodes_by_depth = _attribute("_nodes_by_depth")
+keras_history = _attribute("_keras_history")
+
+# A variable's own, TensorFlow's; an optimizer's.
+value = _attribute("_value")
+trainable_variables = _attribute("_trainable_variables")
+
+# What a fit reads from.
+distributed_dataset = _attribute("_distributed_dataset")
+steps_seen = _attribute("_steps_seen")
+
 
 def __getattr__(name: str) -> Any:
-    found = globals()[name] = load("keras", TABLE, name, "keras.py")
+    found = globals()[name] = load("keras", TABLE, name)
     return found

@@ -1,9 +1,11 @@
-"""Every private module of TensorFlow that feedline uses, and what of it."""
+"""Every private module and attribute of TensorFlow that feedline uses."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from feedline.job.private.attribute import Attribute
 from feedline.job.private.expected import Expected, load
 
 PACKAGE = "tensorflow.python."
@@ -138,7 +140,99 @@ TABLE: dict[str, Expected] = {
     "tf_stack": Expected("tensorflow.python.util.tf_stack", ("extract_stack",)),
 }
 
+_attribute = partial(Attribute, "tensorflow")
+
+# Datasets: what every one has.
+variant_tensor = _attribute("_variant_tensor")
+inputs = _attribute("_inputs")
+functions = _attribute("_functions")
+
+# Datasets: what they read from.
+input_dataset = _attribute("_input_dataset")
+dataset_to_concatenate = _attribute("_dataset_to_concatenate")
+datasets = _attribute("_datasets")
+data_inputs = _attribute("_data_inputs")
+selector_input = _attribute("_selector_input")
+filenames = _attribute("_filenames")
+impl = _attribute("_impl")
+tensors = _attribute("_tensors")
+sparse_tensor = _attribute("_sparse_tensor")
+
+# Datasets: their functions. Each is wrapped, with the user's own as `func`.
+map_func = _attribute("_map_func")
+scan_func = _attribute("_scan_func")
+key_func = _attribute("_key_func")
+reduce_func = _attribute("_reduce_func")
+window_size_func = _attribute("_window_size_func")
+func = _attribute("_func")
+input_structure = _attribute("_input_structure")
+
+# Datasets: their arguments, where more than one op is told by them.
+batch_size = _attribute("_batch_size")
+buffer_size = _attribute("_buffer_size")
+count = _attribute("_count")
+cycle_length = _attribute("_cycle_length")
+deterministic = _attribute("_deterministic")
+drop_remainder = _attribute("_drop_remainder")
+element_spec = _attribute("_element_spec")
+features = _attribute("_features")
+initial_state = _attribute("_initial_state")
+name = _attribute("_name")
+num_parallel_calls = _attribute("_num_parallel_calls")
+padded_shapes = _attribute("_padded_shapes")
+padding_values = _attribute("_padding_values")
+rerandomize = _attribute("_rerandomize")
+seed = _attribute("_seed")
+seed2 = _attribute("_seed2")
+stop_on_empty_dataset = _attribute("_stop_on_empty_dataset")
+
+CSV_DATA = tuple(map(_attribute, ("_record_defaults", "_select_cols", "_exclude_cols")))
+"""The arguments of a CSV dataset that are data."""
+
+# The generator behind `from_generator`; the values and the proto of `Options`; a spec.
+generator = _attribute("_generator")
+options = _attribute("_options")
+to_proto = _attribute("_to_proto")
+batch = _attribute("_batch")
+
+# Iterators, and those of `tf.distribute`.
+dataset = _attribute("_dataset")
+iterator_resource = _attribute("_iterator_resource")
+flat_output_types = _attribute("_flat_output_types")
+flat_output_shapes = _attribute("_flat_output_shapes")
+iterators = _attribute("_iterators")
+iterator = _attribute("_iterator")
+device_iterators = _attribute("_device_iterators")
+
+# Distributed datasets.
+original_dataset = _attribute("_original_dataset")
+strategy = _attribute("_strategy")
+
+# Functions and graphs. `functions` above is also what a graph defines.
+jit_compile = _attribute("_jit_compile")
+list_all_concrete_functions = _attribute("_list_all_concrete_functions")
+tf_decorator = _attribute("_tf_decorator")
+get_function = _attribute("_get_function")
+add_function_recursive = _attribute("_add_function_recursive")
+create_op_internal = _attribute("_create_op_internal")
+handle_data = _attribute("_handle_data")
+out_dtypes = _attribute("_out_dtypes")
+
+# The words of an error.
+message = _attribute("_message")
+
+# The generator of seeds in the eager context.
+rng = _attribute("_rng")
+
+# What is changed as its module is loaded.
+excluded_paths = _attribute("_EXCLUDED_PATHS")
+iterable_input = _attribute("_IterableInput")
+tf_ag_dataset_for_stmt = _attribute("_tf_ag_dataset_for_stmt")
+registry = _attribute("_registry")
+eager_tensor_base = _attribute("_EagerTensorBase")
+numpy = _attribute("_numpy")
+
 
 def __getattr__(name: str) -> Any:
-    found = globals()[name] = load("tensorflow", TABLE, name, "tensorflow.py")
+    found = globals()[name] = load("tensorflow", TABLE, name)
     return found

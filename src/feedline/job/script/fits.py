@@ -12,6 +12,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from feedline.job import marks
+from feedline.job.private import keras as keras_private
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.lines import where_of
 
 if TYPE_CHECKING:
@@ -51,8 +53,7 @@ class Fits:
         """Leave no trace on the model or in the user's list of callbacks."""
         loop, self.now, self.epochs = self.now, None, None
         self._watch.quiet = False
-        while hasattr(model.train_function, marks.ORIGINAL):
-            model.train_function = getattr(model.train_function, marks.ORIGINAL)
+        _unwrap(model)
         if self._watch.after_fit is not None and loop is not None:
             self._watch.after_fit(loop)
         known = getattr(bound.arguments.get("callbacks"), "callbacks", None)
@@ -76,7 +77,19 @@ class Fits:
                     loop.steps_per_call = int(fits.epochs.steps_per_execution)
                 model.train_function = fits._watched(loop, model.train_function)
 
+            def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
+                if fits._watch.epoch_begins is not None:
+                    fits._watch.epoch_begins(loop)
+
         return FeedlineWatch()
+
+    def change_back(self, loop: Any, undo: Callable[[], None]) -> None:
+        """Between two epochs: put back what was put into the model of this fit."""
+        model = loop.model
+        _unwrap(model)
+        undo()
+        loop.steps_per_call = int(self.epochs.steps_per_execution)
+        model.train_function = self._watched(loop, model.train_function)
 
     def data_made(self, epoch_iterator: Any) -> None:
         """The first that a fit makes is for training."""
@@ -84,9 +97,9 @@ class Fits:
         if loop is None or loop.dataset is not None:
             return
         self.epochs = epoch_iterator
-        dataset = epoch_iterator._distributed_dataset
+        dataset = keras_private.distributed_dataset(epoch_iterator)
         loop.dataset = dataset
-        loop.source = getattr(dataset, "_original_dataset", dataset)
+        loop.source = tf_private.original_dataset.get(dataset, dataset)
         adapter = type(epoch_iterator.data_adapter).__name__
         loop.once = adapter == "GeneratorDataAdapter"
         batches = epoch_iterator.num_batches
@@ -119,13 +132,8 @@ class Fits:
                     loop.steps_per_epoch = loop.batches
                 loop.reads(loop.dataset, own)
                 loop.trains_now = True
-            elif loop.opened is not None:
-                watch.note_step(loop, now - loop.opened, loop.inside_now)
-                if loop.warm_at is None:
-                    loop.warm_at = now
-                if watch.ready(loop, now):
-                    watch.measure(loop)
-                    now = clock.now()
+            elif loop.opened is not None and watch.step_ended(loop, now):
+                now = clock.now()
             loop.opened = now
             traced = watch.tracing_seconds
             result = train(iterator)
@@ -136,8 +144,20 @@ class Fits:
                 loop.first_step_tracing = watch.tracing_seconds - traced
             return result
 
-        setattr(step, marks.ORIGINAL, train)
-        return step
+        def paced(iterator: Any) -> Any:
+            loop.pace.begins()
+            result = step(iterator)
+            loop.pace.ends(loop.steps_per_call)
+            return result
+
+        made = step if loop.pace is None else paced
+        setattr(made, marks.ORIGINAL, train)
+        return made
+
+
+def _unwrap(model: Any) -> None:
+    while hasattr(model.train_function, marks.ORIGINAL):
+        model.train_function = getattr(model.train_function, marks.ORIGINAL)
 
 
 def _epochs(arguments: Any) -> int | None:

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from feedline.job import marks
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.lines import is_library, line_of, rounds_around, where_of
 from feedline.job.tfdata.pipeline import Where
 
@@ -110,6 +111,7 @@ class Functions:
             return
         for loop in watch.active:
             loop.step_function = function
+            loop.last_call = None if watch.done else (args, kwargs)
             loop.eager = False
             watch.trains(loop)
         if not watch.active and note.loop is None:
@@ -161,7 +163,7 @@ class Functions:
             def call(part: Any) -> Any:
                 return function(*args[:first], part, *args[first + 1 :], **kw)
 
-        elif tf.is_symbolic_tensor(getattr(dataset, "_variant_tensor", None)):
+        elif tf.is_symbolic_tensor(tf_private.variant_tensor.get(dataset)):
             self._watch.notes.append(
                 f"training inside a tf.function at {where}, over a dataset that is "
                 "made in that function: make it outside, so that it can be measured"
@@ -231,7 +233,7 @@ class Functions:
 
     def _reads(self, loop: Any, iterator: Any) -> None:
         made_by = getattr(iterator, marks.LOOP, None)
-        dataset = made_by.dataset if made_by else getattr(iterator, "_dataset", None)
+        dataset = made_by.dataset if made_by else tf_private.dataset.get(iterator)
         if loop.epochs is None and made_by is not None:
             loop.epochs = made_by.epochs
         loop.reads(dataset, iterator)
@@ -250,11 +252,7 @@ class Functions:
             self._reads(loop, iterator)
             loop.trains_now = True
         elif loop.opened is not None:
-            watch.note_step(loop, now - loop.opened, loop.inside_now)
-            if loop.warm_at is None:
-                loop.warm_at = now
-            if watch.ready(loop, now):
-                watch.measure(loop)
+            watch.step_ended(loop, now)
         loop.opened = watch.clock.now()
         self.calling.append(note)
         try:

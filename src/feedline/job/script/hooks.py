@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from feedline.job import marks
 from feedline.job.private import keras, tensorflow
@@ -73,22 +74,32 @@ def _apply(
 def _tracebacks(_: Watch, module: ModuleType) -> None:
     """TensorFlow and Keras leave their own frames out of the user's errors; ours
     are none of his either."""
-    hooked: Any = module
-    hooked._EXCLUDED_PATHS = (*module._EXCLUDED_PATHS, HOME)
+    known = tensorflow.excluded_paths(module)
+    tensorflow.excluded_paths.set(module, (*known, HOME))
 
 
 def _datasets(watch: Watch, module: ModuleType) -> None:
-    """Every dataset remembers the line that made it."""
+    """Every dataset is known from then on and remembers the line that made it."""
     cls = module.DatasetV2
     original = cls.__init__
 
     @functools.wraps(original)
     def init(self: Any, variant_tensor: Any) -> None:
         original(self, variant_tensor)
+        _made.add(self)
         if watch.on:
             watch.tell(_mark, self, sys._getframe(1))
 
     cls.__init__ = init
+
+
+_made: WeakSet[Any] = WeakSet()
+
+
+def datasets() -> list[Any]:
+    """All of the script's datasets that are alive, and ours; those that were made
+    before anybody listened are not among them."""
+    return list(_made)
 
 
 def _mark(dataset: Any, frame: FrameType) -> None:
@@ -118,14 +129,14 @@ def _distributed(watch: Watch, module: ModuleType) -> None:
     for name in ("DistributedDataset", "DistributedDatasetsFromFunction"):
         cls = getattr(module, name)
         cls.__iter__ = _watched_iter(watch, cls.__iter__)
-    original = module._IterableInput.reduce
+    original = tensorflow.iterable_input(module).reduce
 
     @functools.wraps(original)
     def reduce(self: Any, *args: Any, **kwargs: Any) -> Any:
         """A loop inside a `tf.function`, while it is traced."""
         return original(watch.functions.loop_traced(self), *args, **kwargs)
 
-    module._IterableInput.reduce = reduce
+    tensorflow.iterable_input(module).reduce = reduce
 
 
 def _distributing(watch: Watch, module: ModuleType) -> None:
@@ -164,16 +175,14 @@ def _watched_iter(watch: Watch, original: Any) -> Any:
 
 def _loops_in_functions(watch: Watch, module: ModuleType) -> None:
     """`for batch in dataset` inside a `tf.function`, while it is traced."""
-    original = module._tf_ag_dataset_for_stmt
-
-    hooked: Any = module
+    original = tensorflow.tf_ag_dataset_for_stmt(module)
 
     def for_stmt(ds: Any, *args: Any, **kwargs: Any) -> Any:
         return original(watch.functions.loop_traced(ds), *args, **kwargs)
 
     # TensorFlow registers the function by this name at the end of its import.
-    hooked._tf_ag_dataset_for_stmt = for_stmt
-    registry = module.control_flow.for_loop_registry._registry
+    tensorflow.tf_ag_dataset_for_stmt.set(module, for_stmt)
+    registry = tensorflow.registry(module.control_flow.for_loop_registry)
     for cls in [cls for cls, known in registry.items() if known is original]:
         registry[cls] = for_stmt
 
@@ -224,8 +233,8 @@ def _tracing(watch: Watch, module: ModuleType) -> None:
 
 def _reading_values(watch: Watch, module: ModuleType) -> None:
     """`.numpy()`, `float(loss)`: the host waits for the device."""
-    cls = module._EagerTensorBase
-    original = cls._numpy
+    cls = tensorflow.eager_tensor_base(module)
+    original = tensorflow.numpy(cls)
 
     @functools.wraps(original)
     def numpy(self: Any) -> Any:
@@ -233,7 +242,7 @@ def _reading_values(watch: Watch, module: ModuleType) -> None:
             watch.tell(watch.value_read, sys._getframe(1))
         return original(self)
 
-    cls._numpy = numpy
+    tensorflow.numpy.set(cls, numpy)
 
 
 def _fit(watch: Watch, module: ModuleType) -> None:

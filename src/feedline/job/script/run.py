@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from feedline.errors import ScriptError
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.watch import ScriptStopped, Watch
 from feedline.job.source import lines
 
@@ -236,9 +237,10 @@ def show(error: BaseException) -> None:
     while shown is not None and id(shown) not in seen:
         seen.add(id(shown))
         shown.__traceback__ = _without_ours(shown.__traceback__)
-        if isinstance(getattr(shown, "_message", None), str):
+        said = tf_private.message.get(shown)
+        if isinstance(said, str):
             # TensorFlow tells in words where an operation was made.
-            shown._message = lines.without_ours(shown._message)  # type: ignore[attr-defined]
+            tf_private.message.set(shown, lines.without_ours(said))
         shown = shown.__cause__ or shown.__context__
     sys.stdout.flush()
     sys.excepthook(type(error), error, error.__traceback__)

@@ -25,6 +25,8 @@ from typing import Any
 from feedline.job import marks
 from feedline.job.loops.loop import Clock, InputFailed, LoopEnded
 from feedline.job.loops.own_steps import StepMaker
+from feedline.job.private import keras as keras_private
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.fits import Fits
 from feedline.job.script.functions import Functions
 from feedline.job.source.frames import caller_of
@@ -99,10 +101,11 @@ class Watch:
         self.functions = Functions(self)
         self.fits = Fits(self)
         # For `feedline run`: called before the first and after the last step of a
-        # fit and after the first of a loop of the user's, and asked what such a loop
-        # should read instead.
+        # fit, before each of its epochs, and after the first step of a loop of the
+        # user's, and asked what such a loop should read instead.
         self.before_fit: Callable[[Any, Any], None] | None = None
         self.after_fit: Callable[[Any], None] | None = None
+        self.epoch_begins: Callable[[Any], None] | None = None
         self.first_step: Callable[[Any], None] | None = None
         self.instead: Callable[[Any, Where | None], Any] | None = None
         # For `--live`: told of every batch and step of a loop of the user's.
@@ -201,7 +204,11 @@ class Watch:
     def update_made(self, optimizer: Any, grads: Any, variables: Any) -> None:
         if id(optimizer) in self.updates:
             return
-        chosen = variables if variables is not None else optimizer._trainable_variables
+        chosen = (
+            variables
+            if variables is not None
+            else keras_private.trainable_variables(optimizer)
+        )
         chosen = list(chosen)
         sparse = {
             position: grad
@@ -253,6 +260,17 @@ class Watch:
         enough = loop.steps > _ENOUGH * loop.steps_per_call and self.listener is None
         if enough and not self.chosen(loop):
             loop.idle = True
+
+    def step_ended(self, loop: Any, now: float) -> bool:
+        """A step of a compiled loop has ended, and the next one begins now. Was the
+        job measured in between?"""
+        self.note_step(loop, now - loop.opened, loop.inside_now)
+        if loop.warm_at is None:
+            loop.warm_at = now
+        if not self.ready(loop, now):
+            return False
+        self.measure(loop)
+        return True
 
     def train_unfed(self, frame: FrameType) -> None:
         """A step of a loop that no dataset feeds."""
@@ -307,7 +325,7 @@ class Watch:
         self, iterator: Any, dataset: Any, frame: FrameType | None
     ) -> None:
         self.quiet = False
-        if hasattr(dataset, "_variant_tensor"):
+        if tf_private.variant_tensor.on(dataset):
             self.read_already.add(dataset)
         if self._trace_depth or self.fits.now is not None or not _by_user(frame):
             return

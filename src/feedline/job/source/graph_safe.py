@@ -24,7 +24,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from feedline.job.loops.loop import CannotRun
-from feedline.job.source import allowed
+from feedline.job.private import keras as keras_private
+from feedline.job.source import allowed, watched
 from feedline.job.source.allowed import keeps_only_variables
 from feedline.job.source.dependencies import Dependency, contents
 from feedline.job.source.lines import is_library
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range)
 _ROOTS = ("tensorflow", "keras", "tf_keras")
-_KERAS_SETS = ("stop_training", "steps_per_execution")
 # Methods of models and layers that no training step runs.
 _NOT_IN_STEPS = {
     *("__init__", "__new__", "__init_subclass__", "__repr__", "__str__", "__del__"),
@@ -67,12 +67,7 @@ def dependencies_of(
 def dependencies_of_model(model: Any) -> tuple[Dependency, ...]:
     """The same for all that a compiled Keras model does in a step of `fit`: none of it
     keeps anything but variables, prints, or draws in Python."""
-    own = vars(model)
-    return tuple(
-        held
-        for held in _look_at(model).held.values()
-        if held.there is not own or held.name not in _KERAS_SETS
-    )
+    return tuple(_look_at(model).held.values())
 
 
 def reached_by(model: Any) -> list[Any]:
@@ -105,7 +100,7 @@ def keeps_state(model: Any) -> bool:
 def _begun(model: Any) -> Iterable[Any]:
     """The variables of metrics given to `compile`: a fit begins by resetting them."""
     look = Look(graph=False)
-    look.content(vars(model).get("_compile_metrics"), "a metric")
+    look.content(vars(model).get(keras_private.compile_metrics.name), "a metric")
     return look.variables.values()
 
 
@@ -114,13 +109,13 @@ def _look_at(model: Any) -> Look:
     look = Look(graph=False)
     look.object(model)
     own = vars(model)
-    for name in ("optimizer", "_optimizer", "_compile_metrics", "_loss_tracker"):
+    for name in ("optimizer", *keras_private.COMPILED):
         if own.get(name) is not None:
             look.value(own[name], f"{type(model).__name__}.{name.lstrip('_')}")
-    for metric in own.get("_metrics", ()):
+    for metric in own.get(keras_private.metrics.name, ()):
         look.object(metric)
     look.content(own.get("loss"), "a loss")
-    look.content(own.get("_compile_loss"), "a loss")
+    look.content(own.get(keras_private.compile_loss.name), "a loss")
     look.finish()
     return look
 
@@ -252,9 +247,11 @@ class Look:
             return
         self._variables_of(value)
         parts = [value]
-        flatten = inspect.getattr_static(type(value), "_flatten_layers", None)
+        flatten = inspect.getattr_static(
+            type(value), keras_private.flatten_layers.name, None
+        )
         if flatten is not None and not is_users(flatten):
-            parts = list(value._flatten_layers())
+            parts = list(keras_private.flatten_layers(value)())
         for part in parts:
             self._is_new(part)
             self._switches(part)
@@ -280,13 +277,14 @@ class Look:
 
     def _switches(self, part: Any) -> None:
         inside = getattr(part, "__dict__", {})
-        if self.graph and inside.get("_losses"):
+        if self.graph and inside.get(keras_private.losses.name):
             raise CannotRun("has a layer that adds to the loss: the script may read it")
         known = keeps_only_variables(type(part))
         for name, held in list(inside.items()):
+            if not watched.is_held(part, name):
+                continue
             switch = not name.startswith("_") and type(held) in PLAIN
-            special = name in ("_trainable", "_learning_rate", "_dtype_policy")
-            if switch or special or not known:
+            if switch or name in watched.HELD or not known:
                 said = f"{type(part).__name__}.{name.lstrip('_')}"
                 self.hold(inside, name, held, said)
 
@@ -400,7 +398,9 @@ def _is_scalar(value: Any) -> bool:
 
 def _identity(variable: Any) -> int:
     """Keras' variables have one of TensorFlow's in them."""
-    return id(variable._value if is_keras_variable(variable) else variable)
+    return id(
+        keras_private.value(variable) if is_keras_variable(variable) else variable
+    )
 
 
 def is_keras_variable(value: Any) -> bool:

@@ -168,7 +168,6 @@ METHODS = frozenset(
 )
 """Methods that change nothing, of whatever the listed libraries give."""
 
-READING = frozenset({"read", "readline", "readlines", "seek", "tell", "close"})
 """Methods of a file that the function opened itself."""
 
 PATHS_READ = frozenset({"read_bytes", "read_text"})

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source import pure_library as library
 from feedline.job.source.definitions import definition_of
 from feedline.job.source.lines import is_library
@@ -200,7 +201,7 @@ def without_tensorflow(value: Any) -> Any:
         module = str(value.__globals__.get("__name__", ""))
         if not module.startswith("tensorflow."):
             return value
-        inner = getattr(getattr(value, "_tf_decorator", None), "decorated_target", None)
+        inner = getattr(tf_private.tf_decorator.get(value), "decorated_target", None)
         inner = inner if inner is not None else getattr(value, "__wrapped__", None)
         if inner is None or inner is value:
             return value

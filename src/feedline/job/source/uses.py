@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from feedline.job.private.tensorflow import AUTOGRAPH_PACKAGE
 from feedline.job.source.purity import is_user
 from feedline.job.tfdata.functions import closure, unwrapped
 
@@ -111,7 +112,7 @@ class _Look:
 
     def _value(self, how: str, value: Any) -> Iterator[Any]:
         """Something that the function has at hand."""
-        if type(value).__module__.startswith("tensorflow.python.autograph."):
+        if type(value).__module__.startswith(AUTOGRAPH_PACKAGE):
             return
         if _is_tensorflow(value):
             self.tensorflow.append(how)

@@ -5,6 +5,7 @@
     read.py         a Dataset as a `Pipeline`
     rebuild.py      a `Pipeline` as a Dataset
     constant.py     does it give the same in every pass?
+    endings.py      does a pass end, and which repeats are passes over all the data?
     owners.py       who owns the state of a stage
     own_stage.py    dataset classes of our own
 
@@ -15,6 +16,7 @@ Of TensorFlow's objects, only `read.py` and `rebuild.py` should ask these:
     recognised.py   one object, recognised by its class
     composites.py   several objects, recognised as one public method
     functions.py    the user's function in a stage
+    tables.py       the tables that such a function looks up in: can they change?
     options.py      tf.data.Options as a dict
     graph.py        what only the serialised graph knows
     generators.py   what stands behind a `from_generator`

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import graph
 from feedline.job.tfdata.functions import closure
 from feedline.job.tfdata.ops.op import Argument, By
@@ -63,13 +64,13 @@ def if_set(attribute: str) -> Callable[[Dataset], Any]:
 def seed(dataset: Dataset) -> int | None:
     """The op's own seed, None where every run draws anew. A seed that was drawn
     from the global one counts as given: it repeats as well."""
-    first, second = plain(dataset._seed), plain(dataset._seed2)
+    first, second = plain(tf_private.seed(dataset)), plain(tf_private.seed2(dataset))
     return None if first == second == 0 else int(second)
 
 
 def count(dataset: Dataset) -> int | None:
     """How often to repeat, None for ever."""
-    times = plain(dataset._count)
+    times = plain(tf_private.count(dataset))
     return None if times == -1 else int(times)
 
 
@@ -79,17 +80,19 @@ def from_graph(name: str) -> Callable[[Dataset], Any]:
 
 def interleave_order(dataset: Dataset) -> Any:
     """`deterministic`; None, the default, also where the graph is too large to ask."""
-    if not hasattr(dataset, "_num_parallel_calls"):
+    if not tf_private.num_parallel_calls.on(dataset):
         return None
     return graph.attributes(dataset).get("deterministic")
 
 
 def sloppy(dataset: Dataset) -> bool | None:
-    return {"default": None, "true": False, "false": True}[dataset._deterministic]
+    said = tf_private.deterministic(dataset)
+    return {"default": None, "true": False, "false": True}[said]
 
 
 def window_size(dataset: Dataset) -> Any:
-    func = closure(dataset._window_size_func._func).get("window_size_func")
+    size = tf_private.window_size_func(dataset)
+    func = closure(tf_private.func(size)).get("window_size_func")
     constant = getattr(func, "__name__", "") == "constant_window_func"
     return plain(closure(func)["window_size"]) if constant else UNSET
 
@@ -98,7 +101,7 @@ def padded_shapes(dataset: Dataset) -> Any:
     def shape(tensor: Any) -> Any:
         return tuple(None if n == -1 else n for n in plain(tensor))
 
-    return tf.nest.map_structure(shape, dataset._padded_shapes)
+    return tf.nest.map_structure(shape, tf_private.padded_shapes(dataset))
 
 
 def padding_values(dataset: Dataset) -> Any:
@@ -108,22 +111,25 @@ def padding_values(dataset: Dataset) -> Any:
         value = tf.get_static_value(tensor)
         return value[()] if isinstance(value, np.ndarray) else value
 
-    return tf.nest.map_structure(scalar, dataset._padding_values)
+    return tf.nest.map_structure(scalar, tf_private.padding_values(dataset))
 
 
 def own_options(dataset: Dataset) -> dict[str, Any]:
-    before = to_dict(dataset._input_dataset.options())
+    before = to_dict(tf_private.input_dataset(dataset).options())
     after = to_dict(dataset.options())
     return {k: v for k, v in after.items() if k not in before or before[k] != v}
 
 
 def filenames(dataset: Dataset) -> Any:
     """File names that were given as such; a dataset of them is an input."""
-    return UNSET if file_datasets(dataset) else plain(dataset._filenames._tensors[0])
+    if file_datasets(dataset):
+        return UNSET
+    return plain(tf_private.tensors(tf_private.filenames(dataset))[0])
 
 
 def file_datasets(dataset: Dataset) -> list[Dataset]:
-    return [] if is_file_list(dataset._filenames) else [dataset._filenames]
+    names = tf_private.filenames(dataset)
+    return [] if is_file_list(names) else [names]
 
 
 def is_file_list(dataset: Dataset) -> bool:
@@ -135,29 +141,33 @@ def is_file_list(dataset: Dataset) -> bool:
 
 
 def parallel_reads(dataset: Dataset) -> Any:
-    if hasattr(dataset._impl, "_num_parallel_calls"):
-        return plain(dataset._impl._num_parallel_calls)
-    return plain(getattr(dataset._impl, "_cycle_length", None))
+    reading = tf_private.impl(dataset)
+    if tf_private.num_parallel_calls.on(reading):
+        return plain(tf_private.num_parallel_calls(reading))
+    return plain(tf_private.cycle_length.get(reading))
 
 
 def concatenated(dataset: Dataset) -> list[Dataset]:
     """Not `_inputs()`: `Dataset.apply` overwrites what that returns."""
-    return [dataset._input_dataset, dataset._dataset_to_concatenate]
+    return [
+        tf_private.input_dataset(dataset),
+        tf_private.dataset_to_concatenate(dataset),
+    ]
 
 
 def before_normalizing(dataset: Dataset) -> list[Dataset]:
     """`unbatch` and `rebatch` make their input dense first, by two more objects."""
-    dense = dataset._input_dataset
+    dense = tf_private.input_dataset(dataset)
     if type(dense).__name__ == "_RestructuredDataset":
-        mapped = dense._input_dataset
-        func = getattr(getattr(mapped, "_map_func", None), "_func", None)
+        mapped = tf_private.input_dataset(dense)
+        func = tf_private.func.get(tf_private.map_func.get(mapped))
         if getattr(func, "__qualname__", "").startswith("normalize_to_dense."):
-            return [mapped._input_dataset]
+            return [tf_private.input_dataset(mapped)]
     return [dense]
 
 
 def before_global_shuffle(dataset: Dataset) -> list[Dataset]:
-    return list(dataset._input_dataset._inputs())
+    return list(tf_private.inputs(tf_private.input_dataset(dataset))())
 
 
 def row_splits_dtype(dataset: Dataset) -> str:

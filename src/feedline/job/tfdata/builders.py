@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import (
     batching,
     dataset_ops,
@@ -136,9 +137,9 @@ def make_csv_dataset(new: Order) -> Dataset:
     args = new.args
     if new.old is not None:
         reading = new.old
-        while not hasattr(reading, "_cycle_length"):
-            reading = reading._input_dataset
-        rows = closure(reading._map_func._func)
+        while not tf_private.cycle_length.on(reading):
+            reading = tf_private.input_dataset(reading)
+        rows = closure(tf_private.func(tf_private.map_func(reading)))
         if rows["select_columns"] is not None:
             raise ValueError("with select_columns it can only be used as it was read")
         args.setdefault("column_defaults", rows["column_defaults"])
@@ -172,7 +173,7 @@ def scan(new: Order) -> Dataset:
     if new.functions:
         new.args["scan_func"] = new.function
     if "initial_state" not in new.args and new.old is not None:
-        new.args["initial_state"] = new.old._initial_state
+        new.args["initial_state"] = tf_private.initial_state(new.old)
     return new.input.scan(**new.args)
 
 
@@ -203,7 +204,7 @@ def snapshot(new: Order) -> Dataset:
 def zip_(new: Order) -> Dataset:
     """In the structure of the old one: a tuple, a dict, nested."""
     datasets: Any = tuple(new.inputs)
-    shape = new.old._datasets if new.old is not None else ()
+    shape = tf_private.datasets(new.old) if new.old is not None else ()
     if len(tf.nest.flatten(shape)) == len(datasets):
         datasets = tf.nest.pack_sequence_as(shape, list(datasets))
     return tf.data.Dataset.zip(datasets, **new.args)
@@ -254,7 +255,7 @@ def parse_example_dataset(new: Order) -> Dataset:
         key: feature._replace(shape=feature.shape[1:])
         if isinstance(feature, tf.io.FixedLenSequenceFeature)
         else feature
-        for key, feature in new.old._features.items()
+        for key, feature in tf_private.features(new.old).items()
     }
     return parsing_ops._ParseExampleDataset(new.input, features, **new.args)
 
@@ -272,7 +273,7 @@ def dense_to_ragged(new: Order) -> Dataset:
 def restructured(new: Order) -> Dataset:
     if new.args or new.old is None:
         raise ValueError("it can only be made again as it was read")
-    return dataset_ops._RestructuredDataset(new.input, new.old._element_spec)
+    return dataset_ops._RestructuredDataset(new.input, tf_private.element_spec(new.old))
 
 
 def with_options(new: Order) -> Dataset:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import DATA_PACKAGE
 from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.arguments import (
@@ -56,18 +57,20 @@ def recognise(dataset: Dataset) -> Found:
 def _from_generator(dataset: Dataset) -> Found | None:
     if not _made_by(dataset, "_from_generator.<locals>.flat_map_fn"):
         return None
-    inside = closure(closure(dataset._map_func._func)["get_iterator_id_fn"])
-    generator = inside["generator_state"]._generator
-    users = ((dataset._map_func, generator),)
+    inside = closure(
+        closure(tf_private.func(tf_private.map_func(dataset)))["get_iterator_id_fn"]
+    )
+    generator = tf_private.generator(inside["generator_state"])
+    users = ((tf_private.map_func(dataset), generator),)
     return Found(dataset, ops.FROM_GENERATOR, users=users, composite=True)
 
 
 def _counter(dataset: Dataset) -> Found | None:
-    func = dataset._scan_func._func
+    func = tf_private.func(tf_private.scan_func(dataset))
     if not _is(func, "_counter.<locals>.<lambda>"):
         return None
     args = {
-        "start": plain(dataset._initial_state),
+        "start": plain(tf_private.initial_state(dataset)),
         "step": plain(closure(func)["step"]),
         "dtype": dataset.element_spec.dtype.name,
     }
@@ -76,11 +79,11 @@ def _counter(dataset: Dataset) -> Found | None:
 
 def _list_files(dataset: Dataset) -> Found | None:
     shuffled = type(dataset).__name__ == "_ShuffleDataset"
-    files = unadapted(dataset._input_dataset) if shuffled else dataset
+    files = unadapted(tf_private.input_dataset(dataset)) if shuffled else dataset
     if not is_file_list(files):
         return None
-    names = plain(files._tensors[0])
-    if shuffled and plain(dataset._buffer_size) != max(len(names), 1):
+    names = plain(tf_private.tensors(files)[0])
+    if shuffled and plain(tf_private.buffer_size(dataset)) != max(len(names), 1):
         return None
     args = {
         "file_pattern": names,
@@ -93,7 +96,7 @@ def _list_files(dataset: Dataset) -> Found | None:
 
 
 def _make_csv(dataset: Dataset) -> Found | None:
-    mapped = dataset._input_dataset
+    mapped = tf_private.input_dataset(dataset)
     if not _made_by(mapped, "make_csv_dataset_v2.<locals>.map_fn"):
         return None
     parts = {type(part).__name__: part for part in _chain(mapped)}
@@ -102,21 +105,24 @@ def _make_csv(dataset: Dataset) -> Found | None:
     reading = parts[f"{'' if legacy else '_'}ParallelInterleaveDataset"]
     shuffles = [p for p in _chain(mapped) if type(p).__name__ == "_ShuffleDataset"]
     repeat = parts.get("_RepeatDataset")
-    rows, columns = closure(reading._map_func._func), closure(mapped._map_func._func)
+    rows, columns = (
+        closure(tf_private.func(tf_private.map_func(reading))),
+        closure(tf_private.func(tf_private.map_func(mapped))),
+    )
     args = {
-        "file_pattern": plain(by_files._tensors[0]),
-        "batch_size": plain(by_rows._batch_size),
+        "file_pattern": plain(tf_private.tensors(by_files)[0]),
+        "batch_size": plain(tf_private.batch_size(by_rows)),
         "column_names": tuple(columns["column_names"]),
         "label_name": columns["label_name"],
         "num_epochs": count(repeat) if repeat is not None else 1,
         "shuffle": bool(shuffles),
-        "num_parallel_reads": plain(reading._cycle_length) if legacy else -1,
+        "num_parallel_reads": plain(tf_private.cycle_length(reading)) if legacy else -1,
         "sloppy": bool(sloppy(reading)) if legacy else _sloppy_option(dataset),
-        "prefetch_buffer_size": plain(dataset._buffer_size),
+        "prefetch_buffer_size": plain(tf_private.buffer_size(dataset)),
         **{name: plain(rows[name]) for name in _CSV_ROW_ARGUMENTS},
     }
     if shuffles:
-        args["shuffle_buffer_size"] = plain(shuffles[0]._buffer_size)
+        args["shuffle_buffer_size"] = plain(tf_private.buffer_size(shuffles[0]))
         args["shuffle_seed"] = seed(shuffles[0])
     return Found(dataset, ops.MAKE_CSV_DATASET, args=args, composite=True)
 
@@ -136,22 +142,25 @@ def _sloppy_option(dataset: Dataset) -> bool:
 
 
 def _ragged_batch(dataset: Dataset) -> Found | None:
-    ragged = dataset._input_dataset
+    ragged = tf_private.input_dataset(dataset)
     if type(ragged).__name__ != "_DenseToRaggedDataset":
         return None
     args = {
-        "batch_size": plain(dataset._batch_size),
-        "drop_remainder": plain(dataset._drop_remainder),
+        "batch_size": plain(tf_private.batch_size(dataset)),
+        "drop_remainder": plain(tf_private.drop_remainder(dataset)),
         "row_splits_dtype": row_splits_dtype(ragged),
     }
-    return _over(dataset, ops.RAGGED_BATCH, [ragged._input_dataset], args)
+    return _over(dataset, ops.RAGGED_BATCH, [tf_private.input_dataset(ragged)], args)
 
 
 def _bucket(dataset: Dataset) -> Found | None:
-    key = closure(dataset._key_func._func)["key_func"]
+    key = closure(tf_private.func(tf_private.key_func(dataset)))["key_func"]
     if not _is(key, "bucket_by_sequence_length.<locals>.element_to_bucket_id"):
         return None
-    inside, batching = closure(key), closure(dataset._reduce_func._func)
+    inside, batching = (
+        closure(key),
+        closure(tf_private.func(tf_private.reduce_func(dataset))),
+    )
     sizes = closure(batching["window_size_fn"])["batch_sizes"]
     args = {
         "bucket_boundaries": tuple(inside["bucket_boundaries"]),
@@ -162,14 +171,18 @@ def _bucket(dataset: Dataset) -> Found | None:
         "no_padding": batching["no_padding"],
         "drop_remainder": batching["drop_remainder"],
     }
-    users = ((dataset._key_func, inside["element_length_func"]),)
+    users = ((tf_private.key_func(dataset), inside["element_length_func"]),)
     return _over(
-        dataset, ops.BUCKET_BY_SEQUENCE_LENGTH, dataset._inputs(), args, users=users
+        dataset,
+        ops.BUCKET_BY_SEQUENCE_LENGTH,
+        tf_private.inputs(dataset)(),
+        args,
+        users=users,
     )
 
 
 def _enumerate(dataset: Dataset) -> Found | None:
-    pair = dataset._datasets
+    pair = tf_private.datasets(dataset)
     if not (isinstance(pair, tuple) and len(pair) == 2 and _is_rewritten(pair[0])):
         return None
     if pair[0].element_spec != tf.TensorSpec([], tf.int64):
@@ -183,34 +196,38 @@ def _enumerate(dataset: Dataset) -> Found | None:
 def _snapshot(dataset: Dataset) -> Found | None:
     if not _made_by(dataset, "_snapshot.<locals>.<lambda>"):
         return None
-    inner = find(dataset._input_dataset)
+    inner = find(tf_private.input_dataset(dataset))
     (numbered,) = inner.inputs
     users = tuple(pair for pair in inner.users if pair[0] is inner.traced[0])
     return _over(
-        dataset, ops.SNAPSHOT, [numbered._datasets[1]], inner.args, users=users
+        dataset,
+        ops.SNAPSHOT,
+        [tf_private.datasets(numbered)[1]],
+        inner.args,
+        users=users,
     )
 
 
 def _sample(dataset: Dataset) -> Found | None:
-    selector = dataset._selector_input
+    selector = tf_private.selector_input(dataset)
     constant = _made_by(selector, ".select_dataset_constant_logits")
     if not constant and not _made_by(selector, ".select_dataset_varying_logits"):
         return None
-    inputs = list(dataset._data_inputs)
+    inputs = list(tf_private.data_inputs(dataset))
     weights: Any = "dataset"
-    batched = selector._input_dataset
+    batched = tf_private.input_dataset(selector)
     if constant:
-        logits = closure(selector._map_func._func)["logits"]
+        logits = closure(tf_private.func(tf_private.map_func(selector)))["logits"]
         weights = None if isinstance(logits, list) else _exp(logits)
     else:
-        logits, batched = batched._datasets
-        inputs.append(logits._input_dataset)
-    drawn = batched._input_dataset
+        logits, batched = tf_private.datasets(batched)
+        inputs.append(tf_private.input_dataset(logits))
+    drawn = tf_private.input_dataset(batched)
     args = {
         "weights": weights,
         "seed": seed(drawn),
-        "stop_on_empty_dataset": dataset._stop_on_empty_dataset,
-        "rerandomize_each_iteration": drawn._rerandomize,
+        "stop_on_empty_dataset": tf_private.stop_on_empty_dataset(dataset),
+        "rerandomize_each_iteration": tf_private.rerandomize(drawn),
     }
     return _over(dataset, ops.SAMPLE_FROM_DATASETS, inputs, args, seeds=seeds_of(drawn))
 
@@ -221,10 +238,10 @@ def _exp(logits: Any) -> tuple[float, ...]:
 
 
 def _choose(dataset: Dataset) -> Found | None:
-    if not _is_rewritten(dataset._selector_input):
+    if not _is_rewritten(tf_private.selector_input(dataset)):
         return None
-    inputs = [*dataset._data_inputs, dataset._selector_input]
-    args = {"stop_on_empty_dataset": dataset._stop_on_empty_dataset}
+    inputs = [*tf_private.data_inputs(dataset), tf_private.selector_input(dataset)]
+    args = {"stop_on_empty_dataset": tf_private.stop_on_empty_dataset(dataset)}
     return _over(dataset, ops.CHOOSE_FROM_DATASETS, inputs, args)
 
 
@@ -232,20 +249,23 @@ def _resample(dataset: Dataset) -> Found | None:
     """`rejection_resample`, in the three shapes it takes: the accepted mixed with
     the original, the accepted alone, the original alone."""
     mixed = type(dataset).__name__ == "_DirectedInterleaveDataset"
-    original = dataset._data_inputs[0] if mixed else dataset
+    original = tf_private.data_inputs(dataset)[0] if mixed else dataset
     if _made_by(original, "rejection_resample.<locals>.add_class_value"):
-        func, upstream = original._map_func, original._input_dataset
-        class_func = closure(func._func)["class_func"]
+        func, upstream = (
+            tf_private.map_func(original),
+            tf_private.input_dataset(original),
+        )
+        class_func = closure(tf_private.func(func))["class_func"]
     elif _made_by(
-        getattr(dataset, "_input_dataset", None), "_filter_ds.<locals>.<lambda>"
+        tf_private.input_dataset.get(dataset), "_filter_ds.<locals>.<lambda>"
     ):
         func = next(
-            part._map_func
+            tf_private.map_func(part)
             for part in _chain(dataset)
             if _made_by(part, "_filter_ds.<locals>._gather_and_copy")
         )
-        upstream = _chain_end(dataset)._datasets[1]
-        class_func = closure(func._func)["class_func"]
+        upstream = tf_private.datasets(_chain_end(dataset))[1]
+        class_func = closure(tf_private.func(func))["class_func"]
     else:
         return None
     return _over(
@@ -281,7 +301,7 @@ def _over(
 
 def _made_by(dataset: Dataset, qualname: str) -> bool:
     """Does TensorFlow's own function of that name map this dataset?"""
-    return _is(getattr(getattr(dataset, "_map_func", None), "_func", None), qualname)
+    return _is(tf_private.func.get(tf_private.map_func.get(dataset)), qualname)
 
 
 def _is(func: Any, qualname: str) -> bool:
@@ -299,7 +319,7 @@ def _chain(dataset: Dataset) -> Iterator[Dataset]:
     """`dataset` and what feeds it, up to the source or a branch."""
     while True:
         yield dataset
-        upstream = dataset._inputs()
+        upstream = tf_private.inputs(dataset)()
         if len(upstream) != 1:
             return
         dataset = unadapted(upstream[0])

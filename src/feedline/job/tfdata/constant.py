@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from feedline.job.tfdata import ops
+from feedline.job.tfdata import endings, ops
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage
 
@@ -26,10 +26,15 @@ def varies(stage: Stage) -> bool:
 
 
 def why_not_same(root: Stage) -> str:
-    """Why two passes over what this stage gives may differ, empty where they cannot."""
+    """Why two passes over what this stage gives may differ or are not what would be
+    kept, empty where they are one and the same."""
     for stage in Pipeline(root).stages():
         if reason := _of_stage(stage):
             return f"{stage.label()} {reason}"
+    if again := endings.repeats(root):
+        return f"{again[0].label()} gives what stands before it several times"
+    if endings.endless(root):
+        return f"{root.label()} never ends"
     if any(each.dtype == "variant" for each in root.spec):
         return f"{root.label()} gives datasets"
     return ""

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from feedline.job.private import tensorflow as tf_private
+
 
 class Effect(Enum):
     """What a second call would meet or leave behind."""
@@ -118,7 +120,7 @@ def operations(graph: Any) -> Iterator[Any]:
     if graph is None:  # a function of TensorFlow 1's kind
         return
     yield from graph.get_operations()
-    for nested in graph._functions.values():
+    for nested in tf_private.functions(graph).values():
         inner = getattr(nested, "cached_graph", None) or nested.graph
         yield from inner.get_operations()
 
@@ -128,7 +130,7 @@ def op_counts(graph: Any) -> Counter[str]:
     what is in it."""
     counts = Counter(op.type for op in operations(graph))
     del counts["Placeholder"]
-    for name in list(getattr(graph, "_functions", ())):
+    for name in list(tf_private.functions.get(graph, ())):
         text = name.decode() if isinstance(name, bytes) else str(name)
         if text in counts:
             del counts[text]

@@ -15,8 +15,10 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from collections.abc import Iterable
 from typing import Any
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.lines import is_library, line_of
 from feedline.job.tfdata.effects import (
     PYTHON,
@@ -38,7 +40,7 @@ _GENERATOR_STATE = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"}
 def describe(traced: Any, func: Any = None) -> Function:
     """`traced` is TensorFlow's wrapper; `func` the user's callable in it, where
     the wrapper holds something of TensorFlow's around it."""
-    func = unwrapped(traced._func if func is None else func)
+    func = unwrapped(tf_private.func(traced) if func is None else func)
     ops = op_counts(getattr(traced.function, "graph", None))
     drawn = any(map(is_draw, ops))
     generated = any(_STATELESS_RANDOM.match(op) for op in ops) and bool(
@@ -56,7 +58,7 @@ def describe(traced: Any, func: Any = None) -> Function:
         stateful=any(_is_stateful(op, pure) for op in ops) or _captures_dataset(traced),
         python=python,
         pure=pure,
-        reads=any(effect_of(op) is Effect.READS for op in ops),
+        reads=_reads_what_may_change(traced, ops),
         outside=tuple(sorted(op for op in ops if _is_seen(op, random))),
     )
 
@@ -80,6 +82,16 @@ def _is_stateful(op: str, pure: bool) -> bool:
     return effect in (Effect.DRAWS, Effect.WRITES, Effect.ITERATES, Effect.OUTSIDE)
 
 
+def _reads_what_may_change(traced: Any, ops: Iterable[str]) -> bool:
+    """A table that was filled once and for all does not."""
+    from feedline.job.tfdata.tables import holds_only_fixed
+
+    reading = [op for op in ops if effect_of(op) is Effect.READS]
+    if not reading or any(not op.startswith("LookupTable") for op in reading):
+        return bool(reading)
+    return not holds_only_fixed(traced)
+
+
 def _is_pure(traced: Any) -> bool:
     """Is every Python function in the graph seen to keep no state?"""
     from feedline.job.private.tensorflow import script_ops
@@ -89,7 +101,7 @@ def _is_pure(traced: Any) -> bool:
         if op.type not in PYTHON:
             continue
         registered = script_ops._py_funcs.get(op.get_attr("token").decode())
-        inner = getattr(registered, "_func", registered)
+        inner = tf_private.func.get(registered, registered)
         if inner is None or purity(inner).pure is not True:
             return False
     return True

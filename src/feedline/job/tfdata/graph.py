@@ -13,6 +13,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline.job.private import tensorflow as tf_private
+
 _LIMIT_BYTES = 16 * 2**20
 _IGNORE_STATE = 1  # tf.data.experimental.ExternalStatePolicy.IGNORE
 _log = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ def _nodes(dataset: Any, *, functions: bool = False) -> list[Any]:
         return []
     try:
         serialized = tf.raw_ops.DatasetToGraphV2(
-            input_dataset=dataset._variant_tensor,
+            input_dataset=tf_private.variant_tensor(dataset),
             external_state_policy=_IGNORE_STATE,
             strip_device_assignment=True,
         )
@@ -80,9 +82,9 @@ def _bytes(dataset: Any) -> float:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        waiting.extend(one._inputs())
-        total += sum(map(_tensor_bytes, getattr(one, "_tensors", ())))
-        for traced in one._functions():
+        waiting.extend(tf_private.inputs(one)())
+        total += sum(map(_tensor_bytes, tf_private.tensors.get(one, ())))
+        for traced in tf_private.functions(one)():
             function = getattr(traced, "function", None)
             total += sum(map(_tensor_bytes, getattr(function, "captured_inputs", ())))
             total += _constant_bytes(getattr(function, "graph", None))

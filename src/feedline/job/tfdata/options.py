@@ -12,6 +12,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedline.job.private import tensorflow as tf_private
+
 _CHOICES = {
     "autotune.autotune_algorithm": tf.data.experimental.AutotuneAlgorithm,
     "experimental_distribute.auto_shard_policy": tf.data.experimental.AutoShardPolicy,
@@ -22,8 +24,8 @@ _CHOICES = {
 def to_dict(options: Any, prefix: str = "") -> dict[str, Any]:
     result: dict[str, Any] = {}
     defaults = type(options)()
-    for name, value in options._options.items():
-        if hasattr(value, "_options"):
+    for name, value in tf_private.options(options).items():
+        if tf_private.options.on(value):
             result |= to_dict(value, f"{prefix}{name}.")
         elif value is not None and value != getattr(defaults, name):
             result[prefix + name] = _plain(value)

@@ -9,19 +9,17 @@ pipeline may be able to reach the old stage (`reachable`).
 
 from __future__ import annotations
 
-import gc
-import sys
-import types
 from collections.abc import Iterator
 from typing import Any
 
-from feedline.job.tfdata import ops
+from feedline.job.private import tensorflow as tf_private
+from feedline.job.tfdata import ops, recognised
+from feedline.job.tfdata.holders import held_by_others
 from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 # Arguments that say how fast.
 _HOW_FAST = {"num_parallel_calls"}
-_DEPTH = 4
 
 
 def keeps_state(stage: Stage) -> bool:
@@ -91,72 +89,29 @@ def lost(
 
 def reachable(pipeline: Pipeline) -> frozenset[int]:
     """Numbers of the stages with a state that the script can read in another way than
-    through this pipeline: a variable holds them, or a dataset outside of it."""
-    stages = {id(stage.handle.dataset): stage for stage in pipeline.stages()}
-    chain = set(_chain(pipeline.root.handle.dataset))
-    named = _in_frames()
-    return frozenset(
-        stage.number
-        for identity, stage in stages.items()
-        if has_state(stage)
-        and stage is not pipeline.root
-        and (identity in named or _is_held(stage.handle.dataset, chain, _DEPTH))
+    through this pipeline: anything else holds them, a variable or a dataset."""
+    stages = [
+        stage
+        for stage in pipeline.stages()
+        if stage is not pipeline.root and has_state(stage)
+    ]
+    outside = held_by_others(
+        [stage.handle.dataset for stage in stages],
+        by=[
+            *(each.__dict__ for each in _chain(pipeline.root.handle.dataset)),
+            *(each.__dict__ for each in recognised.alive()),
+        ],
     )
+    pairs = zip(stages, outside, strict=True)
+    return frozenset(stage.number for stage, held in pairs if held)
 
 
-def _in_frames() -> set[int]:
-    """What the variables of running functions hold: the collector does not see them."""
-    found: set[int] = set()
-    for frame in sys._current_frames().values():
-        inside: types.FrameType | None = frame
-        while inside is not None:
-            if not _is_our_code(inside.f_code):
-                found.update(map(id, inside.f_locals.values()))
-            inside = inside.f_back
-    return found
-
-
-def _chain(dataset: Any) -> Iterator[int]:
-    """The identity of a dataset, of all that it reads, and of what they keep."""
+def _chain(dataset: Any) -> Iterator[Any]:
+    """A dataset and all that it reads, each once."""
     waiting, seen = [dataset], set()
     while waiting:
         one = waiting.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            waiting += one._inputs()
-            yield id(one)
-            yield id(vars(one))
-
-
-def _is_held(value: Any, passed: set[int], depth: int) -> bool:
-    """By anything but what was `passed` on the way, this chain, and ourselves?"""
-    holders = gc.get_referrers(value)
-    passed = {*passed, id(holders)}
-    return any(_holds(each, passed, depth) for each in holders)
-
-
-def _holds(holder: Any, passed: set[int], depth: int) -> bool:
-    if id(holder) in passed or _is_ours(holder):
-        return False
-    if isinstance(holder, types.FrameType):
-        return not _is_our_code(holder.f_code)
-    if isinstance(holder, dict) and "__name__" in holder:
-        return True  # a module's names
-    if isinstance(holder, list | tuple | dict | types.CellType) and depth:
-        # Of a container that nobody is seen to hold, a running function does.
-        known = [each for each in gc.get_referrers(holder) if id(each) not in passed]
-        return not known or _is_held(holder, passed, depth - 1)
-    return True
-
-
-def _is_ours(holder: Any) -> bool:
-    code = getattr(holder, "gi_code", None) or getattr(holder, "__code__", None)
-    if isinstance(code, types.CodeType):
-        return _is_our_code(code)
-    return type(holder).__module__.partition(".")[0] == "feedline"
-
-
-def _is_our_code(code: Any) -> bool:
-    from feedline.job.source.lines import is_ours
-
-    return is_ours(code.co_filename)
+            waiting += tf_private.inputs(one)()
+            yield one

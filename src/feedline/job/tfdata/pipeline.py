@@ -55,7 +55,7 @@ class Function:
     `ops` counts the TensorFlow operations of the traced graph by type, those of
     nested functions included. `seeded`: what it draws follows from a seed. `pure`:
     all Python in it is seen to keep no state, so the same element gives the same.
-    `reads`: it reads a variable or a table, which others may change. `outside` are
+    `reads`: it reads a variable or a table that others may change. `outside` are
     the types of operations in it whose effect others can see, or that nobody has
     classified: what has any may not be run more often, less often or elsewhere.
     """

@@ -21,10 +21,11 @@ import tensorflow as tf
 
 from feedline.errors import FeedlineError
 from feedline.job import marks
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.composites import recognise
 from feedline.job.tfdata.functions import describe
-from feedline.job.tfdata.generators import adapter_of, starts_anew
+from feedline.job.tfdata.generators import adapter_of, starts_anew, user_code
 from feedline.job.tfdata.ops import INNER_KERNELS, OPAQUE, Fact
 from feedline.job.tfdata.options import to_dict
 from feedline.job.tfdata.pipeline import Function, Pipeline, Stage, TensorSpec
@@ -42,7 +43,7 @@ def read(dataset: Any) -> Pipeline:
             f"a tf.data.Dataset was expected, this is a {type(dataset).__name__}. "
             "Make one with tf.data.Dataset.from_generator or from_tensor_slices."
         )
-    if tf.is_symbolic_tensor(dataset._variant_tensor):
+    if tf.is_symbolic_tensor(tf_private.variant_tensor(dataset)):
         raise FeedlineError(
             "this tf.data.Dataset was made inside a tf.function and exists only "
             "there. Make it outside and pass it in."
@@ -88,6 +89,10 @@ def inputs_first(
 
 def _stage(found: Found, inputs: tuple[Stage, ...]) -> Stage:
     functions = tuple(describe(traced, func) for traced, func in found.users)
+    behind = user_code(found) if found.op == ops.FROM_GENERATOR else None
+    if behind is not None:
+        name, where = behind
+        functions = tuple(replace(f, name=name, where=where) for f in functions)
     if found.op == ops.CHOOSE_FROM_DATASETS:
         inputs = (*inputs[:-1], _chooser(inputs[-1]))
     return Stage(

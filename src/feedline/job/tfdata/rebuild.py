@@ -27,6 +27,7 @@ import tensorflow as tf
 
 from feedline.errors import CannotRebuild
 from feedline.job import marks
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.builders import Order, maker
 from feedline.job.tfdata.ops import OPS, Fact
@@ -115,7 +116,7 @@ class _Maker:
             functions = [func for _, func in old.users]
         elif old is not None:
             traced = old.traced
-            functions = [one._func for one in traced]
+            functions = [tf_private.func(one) for one in traced]
         like = old if old is not None and old.op == name else None
         same_seed = like is not None and args.get("seed") == like.args.get("seed")
         scratch = self._move_to_scratch(name, args)

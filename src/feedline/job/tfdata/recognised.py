@@ -6,7 +6,9 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import DATA_PACKAGE, PACKAGE, dataset_ops
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.arguments import UNSET, Dataset, argument, found
@@ -17,7 +19,7 @@ from feedline.job.tfdata.reuse import Seeds
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """What a dataset object was recognised as; `Stage.handle` holds it.
 
@@ -35,6 +37,17 @@ class Found:
     seeds: tuple[Seeds, ...] = ()
     composite: bool = False
 
+    def __post_init__(self) -> None:
+        _alive.add(self)
+
+
+_alive: WeakSet[Found] = WeakSet()
+
+
+def alive() -> list[Found]:
+    """All there are: what they hold is held by us."""
+    return list(_alive)
+
 
 def find(dataset: Dataset) -> Found:
     """`dataset` by its class alone; opaque where the table does not have it."""
@@ -45,13 +58,13 @@ def find(dataset: Dataset) -> Found:
             return _find(op, dataset)
         except (AttributeError, LookupError) as error:
             _log.warning("this TensorFlow's %s is new to feedline: %r", op.name, error)
-    inputs = tuple(unadapted(one) for one in dataset._inputs())
+    inputs = tuple(unadapted(one) for one in tf_private.inputs(dataset)())
     return Found(dataset, OPAQUE, inputs, {"class": cls.__name__})
 
 
 def _find(op: Op, dataset: Dataset) -> Found:
     traced = tuple(getattr(dataset, name) for name in op.functions)
-    upstream = found(op.inputs)(dataset) if op.inputs else dataset._inputs()
+    upstream = found(op.inputs)(dataset) if op.inputs else tf_private.inputs(dataset)()
     return Found(
         dataset,
         op.name,
@@ -66,14 +79,14 @@ def _find(op: Op, dataset: Dataset) -> Found:
 def unadapted(dataset: Dataset) -> Dataset:
     """Without the coat that `tf.compat.v1.data` puts on."""
     while isinstance(dataset, dataset_ops.DatasetV1Adapter):
-        dataset = dataset._dataset
+        dataset = tf_private.dataset(dataset)
     return dataset
 
 
 def seeds_of(dataset: Dataset) -> tuple[Seeds, ...]:
-    if not hasattr(dataset, "_seed2"):
+    if not tf_private.seed2.on(dataset):
         return ()
-    return ((dataset._seed, dataset._seed2),)
+    return ((tf_private.seed(dataset), tf_private.seed2(dataset)),)
 
 
 def _args(op: Op, dataset: Dataset) -> dict[str, Any]:
@@ -81,15 +94,15 @@ def _args(op: Op, dataset: Dataset) -> dict[str, Any]:
         args = dict(found(op.args)(dataset))
     else:
         args = {name: argument(dataset, name, at) for name, at in op.args.items()}
-    if getattr(dataset, "_name", None) is not None:
-        args["name"] = dataset._name
+    if tf_private.name.get(dataset) is not None:
+        args["name"] = tf_private.name(dataset)
     return {name: value for name, value in args.items() if value is not UNSET}
 
 
 def _users(op: Op, traced: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
     """Without what TensorFlow itself passes where the user passed nothing."""
     for one in traced:
-        func = one._func
+        func = tf_private.func(one)
         if op.name == ops.GROUP_BY_WINDOW:
             inside = closure(func)
             func = inside.get("key_func") or inside.get("window_size_func") or func

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import nest, random_seed, structured_function
 from feedline.job.tfdata.functions import closure
 
@@ -44,7 +45,7 @@ def reusing(traced: Sequence[Any], seeds: Sequence[Seeds]) -> Iterator[None]:
 
         def wrap(func: Any, *args: Any, **kwargs: Any) -> Any:
             for old in getattr(_local, "traced", ()):
-                if _same(old._func, func) and _accepts(old, kwargs):
+                if _same(tf_private.func(old), func) and _accepts(old, kwargs):
                     return old
             return wrapper(func, *args, **kwargs)
 
@@ -83,7 +84,7 @@ def _name(func: Any) -> str:
 def _accepts(old: Any, kwargs: dict[str, Any]) -> bool:
     dataset = kwargs.get("dataset")
     wanted = kwargs.get("input_structure") if dataset is None else dataset.element_spec
-    known = old._input_structure
+    known = tf_private.input_structure(old)
     try:
         nest.assert_same_structure(known, wanted)
     except (TypeError, ValueError):

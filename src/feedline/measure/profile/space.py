@@ -72,13 +72,6 @@ class Plane:
         """One stat of every event of a line; None where an event has it not."""
         return self._stat(line.at, line.until, 4, name)
 
-    def stat_of_name(self, key: int, name: str) -> Stat | None:
-        """One stat of an event's metadata, which all events of that name share."""
-        if key not in self.metadata:
-            return None
-        at, end = self.metadata[key]
-        return self._stat(np.array([at]), np.array([end]), 5, name)[0]
-
     def has(self, line: Line, name: str) -> NDArray[np.bool_]:
         """Which events of a line have that stat."""
         has: NDArray[np.bool_] = self._raw(line.at, line.until, 4, name)[0] > 0

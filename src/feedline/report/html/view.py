@@ -229,6 +229,8 @@ def _step_ends(report: Report) -> tuple[float, ...]:
 
 
 def _proof_title(report: Report) -> str:
+    if report.only_observed and report.trace is None:
+        return "Observed while it trained, not tried"
     if report.only_observed:
         return "Observed in a capture, not tried"
     same = report.proof.same if report.proof is not None else ""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from feedline.job.private.tensorflow import PACKAGE
 from feedline.job.script.imports import AfterImport
 from feedline.session.rehearsal.seal import Seal
 
@@ -63,11 +64,11 @@ _FILES = {
 def install(seal: Seal) -> None:
     """Now, and in what is imported later."""
     patches: dict[str, Callable[[ModuleType], None]] = {
-        f"tensorflow.python.ops.{name}": functools.partial(_ops, seal, ops)
+        f"{PACKAGE}ops.{name}": functools.partial(_ops, seal, ops)
         for name, ops in _OPS.items()
     }
-    patches["tensorflow.python.lib.io.file_io"] = functools.partial(_files, seal)
-    patches["tensorflow.python.lib.io.tf_record"] = functools.partial(_records, seal)
+    patches[f"{PACKAGE}lib.io.file_io"] = functools.partial(_files, seal)
+    patches[f"{PACKAGE}lib.io.tf_record"] = functools.partial(_records, seal)
     patches["h5py._hl.files"] = functools.partial(_h5, seal)
     patches["multiprocessing.util"] = functools.partial(_processes, seal)
     AfterImport(patches).install()

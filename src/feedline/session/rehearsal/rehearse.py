@@ -27,11 +27,13 @@ from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.session.messages import Order, Outcome
+from feedline.session.own_loops import training_s
 from feedline.session.plans import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
 from feedline.session.runner import Runner, said
 from feedline.session.seen import seen_by
+from feedline.session.worth import Budget, TooShort
 
 _LEAST_PREPARING_S = 120.0
 _WAITING = 0.05
@@ -47,6 +49,7 @@ class Rehearsal(Runner):
         super().__init__(structs.replace(order, live=False), channel, voice)
         self.sealed = order.scratch is not None
         self._error = ""
+        self._training_s: float | None = None
         if order.scratch is not None:
             sys.dont_write_bytecode = True
             landlock.restrict(order.scratch)
@@ -136,7 +139,7 @@ class Rehearsal(Runner):
         if not self._is_wanted() or not isinstance(loop.source, tf.data.Dataset):
             return
         with self.watch.pause():
-            pipeline = self._pipeline(loop.source)
+            pipeline = self.pipeline_of(loop.source)
             if pipeline is None:
                 return
             if not (self.order.everything or self.why_not_here(loop, pipeline)):
@@ -147,7 +150,7 @@ class Rehearsal(Runner):
         return dataset
 
     def on_warm(self, loop: Any) -> None:
-        pipeline = self._pipeline(loop.source) if loop.source is not None else None
+        pipeline = self.pipeline_of(loop.source) if loop.source is not None else None
         if pipeline is None or not pipeline.rereadable:
             self._found_nothing(f"the input of {loop.where} cannot be read twice")
             self._stop(None)
@@ -158,6 +161,13 @@ class Rehearsal(Runner):
             )
             self._stop(None)
         assert pipeline is not None
+        self._training_s = training_s(loop)
+        try:
+            budget = Budget(self.order.seconds, self.order.given)
+            self.seconds = budget.for_training(self._training_s)
+        except TooShort as short:
+            self._found_nothing(f"{loop.where}: {short}")
+            self._stop(None)
         self.watch.before_fit = self.watch.after_fit = None
         if self.sealed:
             self._limit(3 * self.order.seconds + 60, self._overdue)
@@ -198,11 +208,12 @@ class Rehearsal(Runner):
             loop,
             self.watch,
             self.clock,
-            self.order.seconds,
+            self.seconds,
             self.allowed,
             say=self.say,
             used=used,
             reached=reached,
+            training_s=None if self.order.given else self._training_s,
         )
         self._conclude(
             Outcome(

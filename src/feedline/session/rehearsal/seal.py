@@ -109,8 +109,8 @@ class Seal:
                 self.writes(args[0], "opens the database")
         elif event in _PATHS:
             self._changed(event, args)
-        elif event == "os.kill" and args[1] == 0:  # does it live?
-            return
+        elif event == "os.kill" and (args[1] == 0 or _is_child(args[0])):
+            return  # does it live? Or a worker process of our own is ended
         elif event.startswith(_CLOSED) and event not in _HARMLESS:
             self._harm(_said(event, args), sys._getframe(1), None)
 
@@ -187,6 +187,15 @@ def _said(event: str, args: tuple[Any, ...]) -> str:
             address = f"{address[0]}:{address[1]}"
         return f"{words} {_shown(address)}"
     return words
+
+
+def _is_child(pid: object) -> bool:
+    """Then feedline has started it: the script ends before it starts any."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # type: ignore[arg-type]
+    except (OSError, OverflowError, TypeError):
+        return False
+    return True
 
 
 def _is_pipe(path: object) -> bool:

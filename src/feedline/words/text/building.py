@@ -14,7 +14,6 @@ from __future__ import annotations
 import secrets
 import shutil
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from feedline.errors import CorpusError
@@ -65,12 +64,7 @@ class Building:
         except OSError as error:
             raise unwritable(self.place, error) from error
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)
         self._release()
 

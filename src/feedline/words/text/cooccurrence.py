@@ -33,6 +33,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from feedline.errors import TrainingError
+from feedline.files.whole import put_folder
 from feedline.words.text.spans import Span
 
 Progress = Callable[[str, int, int | None], None]
@@ -183,8 +184,7 @@ def count(
         body = {**wanted, "records": kept, "starts": starts.tolist()}
         body["check"] = zlib.crc32(json.dumps(body, sort_keys=True).encode())
         (work / "manifest.json").write_text(json.dumps(body))
-        shutil.rmtree(final, ignore_errors=True)
-        work.rename(final)
+        put_folder(work, final)
     except OSError as error:
         raise TrainingError(
             f"co-occurrences cannot be written to {folder}: {error.strerror or error}. "

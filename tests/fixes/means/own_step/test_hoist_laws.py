@@ -106,5 +106,6 @@ def test_nothing_can_be_told(only_the_script):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 def test_nothing_can_be_told_of_thousands(only_the_script):
     check(5_000)

@@ -11,7 +11,6 @@ from feedline.fixes.means.rewrite.passes import (
     filter_first,
     reads,
     shuffle_first,
-    untouched,
 )
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
@@ -42,12 +41,6 @@ def shuffled(dataset):
 @tf.function
 def swap(x, y):
     return y, x
-
-
-def test_untouched():
-    assert untouched(last(pairs().map(enlarge))) == {2: 1}
-    assert untouched(last(pairs().map(swap))) == {0: 1, 1: 0}
-    assert untouched(last(pairs().map(lambda x, y: (x + 0.0, 7)))) == {}
 
 
 def test_reads():

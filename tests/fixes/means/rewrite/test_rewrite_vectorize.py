@@ -12,8 +12,6 @@ from tests.job.elements import ops
 
 from feedline.fixes.means.rewrite.flat import CannotRewrite
 from feedline.fixes.means.rewrite.vectorize import (
-    agrees,
-    rounding,
     vectorize_pipeline,
     vectorized,
 )
@@ -155,23 +153,17 @@ def test_an_assertion_still_holds():
         list(moved(bad))
 
 
-def test_agrees_by_bits():
-    dataset = pixels().map(normalised)
-    assert agrees(last(dataset), list(pixels()))
-    assert agrees(last(dataset), [])
+def test_nan_is_the_same_nan():
     nothing = numbers().map(lambda x: tf.math.sqrt(-1.0 - tf.cast(x, tf.float32)))
-    assert agrees(last(nothing), list(numbers()))
+    assert same_bits(nothing.batch(4), moved(nothing.batch(4)))
 
 
-def test_agrees_sees_the_last_bit():
+def test_what_is_rounded_is_near():
     dataset = pixels(shape=(3,)).map(lambda x: tf.exp(tf.cast(x, tf.float32) / 97.0))
     stage = last(dataset)
-    assert rounding(stage) == ("Exp",)
     apart = np.stack(list(dataset))
     (at_once,) = pixels(shape=(3,)).batch(7).map(vectorized(stage))
     np.testing.assert_allclose(apart, at_once, rtol=1e-6)
-    expected = apart.tobytes() == at_once.numpy().tobytes()
-    assert agrees(stage, list(pixels(shape=(3,)))) == expected
 
 
 def _python(x):

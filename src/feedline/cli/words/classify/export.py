@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from feedline.cli.words.classify.layout import Folder
+
 
 def export(
-    classifier: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="What `train` saved.", show_default=False),
-    ],
+    classifier: Folder,
     out: Annotated[
         Path,
         typer.Argument(metavar="OUT", help="A new directory.", show_default=False),

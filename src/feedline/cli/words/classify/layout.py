@@ -1,11 +1,23 @@
-"""The options that say how labelled texts lie in files."""
+"""The options that several commands share: the classifier, how labelled texts lie in
+files, how many labels are wanted."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="What `train` saved.", show_default=False),
+]
+Labels = Annotated[
+    int, typer.Option("-k", "--k", metavar="N", min=1, help="Labels for each text.")
+]
+Threshold = Annotated[
+    float, typer.Option(metavar="P", min=0.0, max=1.0, help="Only labels as likely.")
+]
 FormatName = Annotated[
     str | None,
     typer.Option(

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from feedline.cli.words.classify.layout import (
+    Folder,
     FormatName,
     LabelColumn,
+    Labels,
     TextColumn,
+    Threshold,
     columns,
 )
+from feedline.cli.words.options import ForceJson, Json
 
 if TYPE_CHECKING:
     from feedline.words.classify.score import Score, Scores
@@ -23,23 +27,15 @@ _SHOWN = 30
 
 
 def measure(
-    classifier: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="What `train` saved.", show_default=False),
-    ],
+    classifier: Folder,
     data: Annotated[
         list[str],
         typer.Argument(
             metavar="DATA", help="Labelled texts, as for train.", show_default=False
         ),
     ],
-    k: Annotated[
-        int, typer.Option("-k", "--k", metavar="N", min=1, help="Labels for each text.")
-    ] = 1,
-    threshold: Annotated[
-        float,
-        typer.Option(metavar="P", min=0.0, max=1.0, help="Only labels as likely."),
-    ] = 0.0,
+    k: Labels = 1,
+    threshold: Threshold = 0.0,
     all_labels: Annotated[
         bool,
         typer.Option("--all", help=f"Print all labels, not only {_SHOWN}."),
@@ -47,13 +43,8 @@ def measure(
     format_name: FormatName = None,
     label: LabelColumn = None,
     text: TextColumn = None,
-    json: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Save the figures as JSON."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite FILE of --json.")
-    ] = False,
+    json: Json = None,
+    force: ForceJson = False,
 ) -> None:
     """Test a classifier on other labelled texts.
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from feedline.cli.words.classify.layout import FormatName, TextColumn, column
+from feedline.cli.words.classify.layout import (
+    Folder,
+    FormatName,
+    Labels,
+    TextColumn,
+    Threshold,
+    column,
+)
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -20,21 +26,13 @@ _PIECE = 1 << 16
 
 
 def predict(
-    classifier: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="What `train` saved.", show_default=False),
-    ],
+    classifier: Folder,
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="Texts, one on each line; - is stdin."),
     ] = "-",
-    k: Annotated[
-        int, typer.Option("-k", "--k", metavar="N", min=1, help="Labels for each text.")
-    ] = 1,
-    threshold: Annotated[
-        float,
-        typer.Option(metavar="P", min=0.0, max=1.0, help="Only labels as likely."),
-    ] = 0.0,
+    k: Labels = 1,
+    threshold: Threshold = 0.0,
     format_name: FormatName = None,
     text: TextColumn = None,
 ) -> None:

@@ -14,7 +14,7 @@ from feedline.cli.words.classify.layout import (
     TextColumn,
     columns,
 )
-from feedline.cli.words.options import plain, takes
+from feedline.cli.words.options import Quiet, plain, takes
 from feedline.words.classify.options import Request
 
 if TYPE_CHECKING:
@@ -48,12 +48,7 @@ def train(
             "--force", help="Overwrite what is in DIR.", rich_help_panel="Output"
         ),
     ] = False,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", help="No progress, no summary.", rich_help_panel="Output"
-        ),
-    ] = False,
+    quiet: Quiet = False,
     format_name: FormatName = None,
     label: LabelColumn = None,
     text: TextColumn = None,

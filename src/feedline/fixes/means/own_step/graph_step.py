@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from feedline.job.loops.loop import CannotRun
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.allowed import keeps_only_variables
 from feedline.job.source.definitions import made
 from feedline.job.source.dependencies import Dependency
@@ -33,12 +34,16 @@ _MOST_TRACES = 8
 _REMEMBERED = 4
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+Leader = Callable[
+    [tuple[Any, ...], dict[str, Any], types.FrameType], "tuple[Any, ...] | None"
+]
+"""What the step returns for this call, in a tuple; None to have Python run it."""
 
 
 class OwnStep:
     """`on`: run as a graph where that is the same; `fused`: one that XLA compiles.
     While it is `recording` the first calls are remembered. `tell` hears when the graph
-    can no longer be used."""
+    can no longer be used. `led` decides about each call itself, while it is set."""
 
     def __init__(self, code: types.CodeType) -> None:
         self.function = _function_of(code)
@@ -53,6 +58,7 @@ class OwnStep:
         self.recording = False
         self.calls: list[Call] = []
         self.tell: Callable[[str], None] = lambda _: None
+        self.led: Leader | None = None
         self.broken = ""
         self._held: list[Dependency] = []
         self._seen: dict[Any, list[Any]] = {}  # with the objects, which keep their `id`
@@ -84,9 +90,10 @@ class OwnStep:
             return (self._fused_function if self.fused else self.graph_function)(
                 *args, **kwargs
             )
+        original = self.original  # of a step that is removed meanwhile, too
         self.note((args, kwargs))
         found = self.computed(args, kwargs, sys._getframe(1))
-        return self.original(*args, **kwargs) if found is None else found[0]
+        return original(*args, **kwargs) if found is None else found[0]
 
     def note(self, call: Call) -> None:
         if self.recording and len(self.calls) < _REMEMBERED:
@@ -98,6 +105,8 @@ class OwnStep:
         """What the graph returns, in a tuple; None where Python is to run the step.
         An error in a graph comes from another place and may leave more done than
         Python's: where the script would catch it, Python runs the step."""
+        if self.led is not None:
+            return self.led(args, kwargs, frame)
         if not self.on or caught(frame) or not self.fits(args, kwargs):
             return None
         if self.fused:
@@ -162,6 +171,17 @@ class OwnStep:
         self.broken = why
         self.tell(why)
 
+    def require(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise `CannotRun` where the graph may not take this call."""
+        if not self.fits(args, kwargs):
+            raise CannotRun(
+                self.broken or "it is called with Python numbers or arrays of NumPy"
+            )
+
+    def knows(self, key: Any) -> bool:
+        """Is there a graph for calls of this kind, or may there be one more?"""
+        return key in self._seen or len(self._seen) < _MOST_TRACES
+
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Look at its source and make the graph for such a call. Raises `CannotRun`,
         or whatever tracing raises."""
@@ -185,12 +205,14 @@ class OwnStep:
         own = inspect.getattr_static(type(first), self.function.__name__, None)
         return own is self.function
 
+    def graphs(self) -> list[Any]:
+        """One for each kind of call."""
+        made = tf_private.list_all_concrete_functions(self.graph_function)()
+        return [concrete.graph for concrete in made]
+
     def variables(self) -> list[Any]:
         """All that its graphs read or change."""
-        found: dict[int, Any] = {}
-        for concrete in self.graph_function._list_all_concrete_functions():
-            for variable in concrete.graph.variables:
-                found[id(variable)] = variable
+        found = {id(each): each for graph in self.graphs() for each in graph.variables}
         return list(found.values())
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from feedline.errors import FeedlineError
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Stage
 
 Tensor = Any
@@ -116,7 +117,7 @@ def flat(stage: Stage, inside: Callable[[Operation], bool] | None = None) -> Fla
         captures=tuple(graph.captures),
         outputs=tuple(outputs),
         effects=tuple(effects),
-        input_structure=wrapper._input_structure,
+        input_structure=tf_private.input_structure(wrapper),
         output_structure=wrapper.output_structure,
         source=wrapper,
     )
@@ -157,7 +158,7 @@ def _write_out(
 def _check_written_out(op: Operation) -> None:
     """XLA computes otherwise; a function that is kept whole shares one state among
     all that call it."""
-    function = op.graph._get_function(op.get_attr("f").name)
+    function = tf_private.get_function(op.graph)(op.get_attr("f").name)
     attributes = getattr(function, "attributes", {})
     for name in ("_XlaMustCompile", "_noinline"):
         if name in attributes and attributes[name].b:
@@ -256,12 +257,14 @@ def copy_op(op: Operation, inputs: Sequence[Any]) -> Operation:
         raise ValueError(f"nothing was given for {op.name}")
     graph = ops.get_default_graph()
     for name in called(op):
-        graph._add_function_recursive(op.graph._get_function(name))
+        tf_private.add_function_recursive(graph)(
+            tf_private.get_function(op.graph)(name)
+        )
     node = op.node_def
     attrs = {key: value for key, value in node.attr.items() if key != "_class"}
     attrs.pop("_output_shapes", None)
     with graph.device(op.device or None):
-        return graph._create_op_internal(
+        return tf_private.create_op_internal(graph)(
             op.type,
             [ops.convert_to_tensor(one) for one in inputs],
             [tensor.dtype for tensor in op.outputs],
@@ -282,7 +285,7 @@ def called(op: Operation) -> Iterator[str]:
 
 def body_of(graph: Any, name: str) -> Any:
     """The graph of a function that `graph` knows by name."""
-    function = graph._get_function(name)
+    function = tf_private.get_function(graph)(name)
     if function is None:
         raise KeyError(f"the function {name} is not in the graph")
     return getattr(function, "cached_graph", None) or function.graph

@@ -17,6 +17,9 @@ _EXACT_BROADCAST = _names(
     LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift
     SquaredDifference SelectV2 NextAfter Complex"""
 )
+# Rounded: the last bits may depend on how many numbers lie side by side, as in sums,
+# products of matrices, and what is computed by a polynomial for eight numbers at once
+# and by another for the odd ones left over.
 _ROUNDED_BROADCAST = _names("Pow Atan2 Xdivy Xlogy Xlog1py")
 BROADCAST = _EXACT_BROADCAST | _ROUNDED_BROADCAST
 
@@ -57,11 +60,6 @@ _ROUNDED_CONVERTED = _names(
     AdjustSaturation"""
 )
 CONVERTED = _EXACT_CONVERTED | _ROUNDED_CONVERTED
-
-# Their last bits may depend on how many numbers lie side by side: sums, products of
-# matrices, and what is computed by a polynomial for eight numbers at once and by
-# another for the odd ones left over.
-ROUNDING = _ROUNDED_BROADCAST | _ROUNDED_UNARY | _ROUNDED_CONVERTED
 
 GUARD = frozenset({"Assert", "Identity", "NoOp", "Const", "Placeholder"})
 

@@ -19,7 +19,6 @@ from feedline.fixes.means.rewrite.flat import (
     CannotRewrite,
     Flat,
     Operation,
-    Tensor,
     ancestors,
     as_function,
     flat,
@@ -31,19 +30,6 @@ from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 _PASSES_ON = {"Identity", "Placeholder", "Const", "StopGradient", "NoOp"}
-
-
-def untouched(stage: Stage) -> dict[int, int]:
-    """The outputs of a map that are inputs as they came: place among the outputs to
-    place among the inputs, both in flat order."""
-    one = flat(stage)
-    places = {tensor.name: n for n, tensor in enumerate(one.inputs)}
-    found = {}
-    for n, output in enumerate(one.outputs):
-        source = _source(output)
-        if source.name in places:
-            found[n] = places[source.name]
-    return found
 
 
 def reads(stage: Stage) -> frozenset[int]:
@@ -213,11 +199,3 @@ def _composed(functions: list[Flat]) -> Callable[..., Any]:
 
     first = functions[0]
     return as_function(last.name, first.input_structure, compute, last.output_structure)
-
-
-def _source(tensor: Tensor) -> Tensor:
-    while tensor.op.type in ("Identity", "StopGradient"):
-        tensor = tensor.op.inputs[0]
-    if tensor.op.type == "IdentityN":
-        return _source(tensor.op.inputs[tensor.value_index])
-    return tensor

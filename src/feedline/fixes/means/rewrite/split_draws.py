@@ -26,6 +26,7 @@ from feedline.fixes.means.rewrite.flat import (
     flat,
     replay,
 )
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.pipeline import Stage
 
@@ -74,7 +75,7 @@ def names_and_order(stage: Stage) -> Stage:
     from feedline.job.tfdata.recognised import find, unadapted
 
     shuffle = find(stage.handle.dataset)
-    names = find(unadapted(stage.handle.dataset._input_dataset))
+    names = find(unadapted(tf_private.input_dataset(stage.handle.dataset)))
     front = Stage(
         names.op, args=names.args, spec=stage.spec, where=stage.where, handle=names
     )

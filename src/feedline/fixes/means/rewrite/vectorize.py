@@ -1,10 +1,8 @@
 """A map function once per batch instead of once per element.
 
-`vectorized` gives the function, `vectorize_pipeline` puts it behind the batch, and
-`agrees` compares bit for bit on real elements, through `tf.data` as the job would
-run it. That comparison is needed: TensorFlow optimizes a function by its shapes and
-may add up in another order when there is one axis more. `rounding` names what is
-likely to differ.
+`vectorized` gives the function, `vectorize_pipeline` puts it behind the batch. The two
+pipelines must be compared on real elements (`prove/` does): TensorFlow optimizes a
+function by its shapes and may add up in another order when there is one axis more.
 
 Refused: what draws random numbers, holds state or runs Python; elements whose
 tensors are ragged, sparse, datasets or of unknown shape, since they do not stack
@@ -13,7 +11,7 @@ before the map has made them equal; operations in no table of `batched.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +25,8 @@ from feedline.fixes.means.rewrite.flat import (
     replay,
     wrapper_of,
 )
-from feedline.fixes.means.rewrite.operations import ROUNDING
 from feedline.fixes.means.rewrite.total import can_fail
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage, TensorSpec
@@ -55,14 +53,6 @@ def vectorized(stage: Stage) -> Callable[..., Any]:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise CannotRewrite(stage, f"it does not run over a batch: {reason}") from error
     return function
-
-
-def rounding(stage: Stage) -> tuple[str, ...]:
-    """The operations of the function whose last bits may depend on the batch: none
-    promises nothing, but some make it likely that `agrees` says no."""
-    if not stage.functions:
-        return ()
-    return tuple(sorted(ROUNDING & stage.functions[0].ops.keys()))
 
 
 def vectorize_pipeline(
@@ -105,64 +95,6 @@ def vectorize_pipeline(
     return pipeline.swap(batch, last)
 
 
-def agrees(stage: Stage, elements: Iterable[Any]) -> bool:
-    """Are the results for `elements` (as they come into `stage`) the same bits, one
-    by one and as one batch? They go through `tf.data` both times."""
-    import tensorflow as tf
-
-    from feedline.job.private.tensorflow import structure
-
-    wrapper, function = wrapper_of(stage), vectorized(stage)
-    spec = wrapper._input_structure
-    given = [structure.to_tensor_list(spec, one) for one in elements]
-    if not given:
-        return True
-    stacked = tuple(tf.stack(parts) for parts in zip(*given, strict=True))
-    slices = tf.data.Dataset.from_tensor_slices(stacked)
-    batch = tf.data.Dataset.from_tensors(stacked)
-    apart = _as_read(stage, slices.map(_packed(slices, spec)))
-    outputs = wrapper.output_structure
-    one_by_one = [structure.to_tensor_list(outputs, one) for one in apart]
-    (at_once,) = batch.map(_packed(batch, _batch_spec(spec))).map(function)
-    together = structure.to_tensor_list(_batch_spec(outputs), at_once)
-    return len(one_by_one) == len(given) and all(
-        _same_bits(whole[n], part)
-        for n, parts in enumerate(one_by_one)
-        for whole, part in zip(together, parts, strict=True)
-    )
-
-
-def _packed(dataset: Any, structure: Any) -> Callable[..., Any]:
-    """From a tuple of tensors to an element as the user has it."""
-    return as_function("packed", dataset.element_spec, lambda flat: flat, structure)
-
-
-def _as_read(stage: Stage, dataset: Any) -> Any:
-    """`dataset` through the map as the user traced it, which is not traced again:
-    that would run his Python."""
-    from feedline.job.tfdata.reuse import reusing
-
-    (traced,) = stage.handle.traced
-    if dataset.element_spec != traced._input_structure:
-        raise CannotRewrite(
-            stage, f"it takes {traced._input_structure}, not {dataset.element_spec}"
-        )
-    with reusing((traced,), ()):
-        return dataset.map(traced._func)
-
-
-def _same_bits(one: Any, other: Any) -> bool:
-    """NaN is what it is: only the bits count."""
-    import numpy as np
-
-    a, b = np.asarray(one), np.asarray(other)
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    if a.dtype == object:
-        return bool(np.array_equal(a, b))
-    return a.tobytes() == b.tobytes()
-
-
 def _over_batches(one: Flat) -> Callable[..., Any]:
     import tensorflow as tf
 
@@ -188,7 +120,7 @@ def _batch_spec(structure: Any) -> Any:
     """Of a batch, whatever its size."""
     import tensorflow as tf
 
-    return tf.nest.map_structure(lambda spec: spec._batch(None), structure)
+    return tf.nest.map_structure(lambda spec: tf_private.batch(spec)(None), structure)
 
 
 def _map_stage(
@@ -234,7 +166,7 @@ def _check_specs(stage: Stage) -> None:
     import tensorflow as tf
 
     wrapper = wrapper_of(stage)
-    given = tf.nest.flatten(wrapper._input_structure)
+    given = tf.nest.flatten(tf_private.input_structure(wrapper))
     if not any(isinstance(one, tf.TensorSpec) for one in given):
         raise CannotRewrite(stage, "its elements have no tensors")
     for spec in (*given, *tf.nest.flatten(wrapper.output_structure)):

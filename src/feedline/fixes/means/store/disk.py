@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
+from feedline.files.folders import NoCacheFolder, cache_folder
 from feedline.fixes.means.errors import Refused
 
 
@@ -21,19 +22,11 @@ class LocalDisk:
 
 
 def default_folder() -> Path:
-    """A folder of the store's own: in the one that `FEEDLINE_CACHE` names, where
-    anything else may lie too, else in the user's cache folder."""
-    given = os.environ.get("FEEDLINE_CACHE")
-    caches = os.environ.get("XDG_CACHE_HOME")
+    """A folder of the store's own."""
     try:
-        if given:
-            return Path(given).expanduser().absolute() / "feedline-store"
-        base = Path(caches) if caches else Path.home() / ".cache"
-    except RuntimeError as error:  # nobody knows where this user is at home
-        raise Refused(
-            f"there is no folder for the disk cache: {error} Set FEEDLINE_CACHE to one."
-        ) from error
-    return base / "feedline" / "store"
+        return cache_folder("store")
+    except NoCacheFolder as error:
+        raise Refused(str(error)) from error
 
 
 def size_of(folder: Path) -> int:

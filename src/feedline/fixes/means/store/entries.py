@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from feedline.files import whole
 from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.store import marks
 from feedline.fixes.means.store.disk import Disk, LocalDisk, size_of
@@ -148,13 +149,10 @@ class Entries:
         stays locked, as one that is read from now on."""
         sync(entry.data)
         entry.touch()
-        scratch = entry.folder / "manifest.tmp"
-        with scratch.open("w") as file:
-            file.write(manifest.to_json())
-            file.flush()
-            os.fsync(file.fileno())
+        place, scratch = entry.folder / "manifest.json", entry.folder / "manifest.tmp"
         with self._alone():
-            scratch.rename(entry.folder / "manifest.json")
+            with whole.replacing(place, part=scratch):
+                scratch.write_text(manifest.to_json())
             sync(entry.folder)
             sync(self.folder)
             entry.lock.share()

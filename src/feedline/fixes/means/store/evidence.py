@@ -9,7 +9,6 @@ an epoch, and nothing that depends on them is kept.
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,6 +28,7 @@ from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.rebuild import rebuild
 from feedline.job.tfdata.recognised import Found, find
+from feedline.job.tfdata.tables import holds_only_fixed
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +108,8 @@ def _parts(dataset: Any, known: set[int]) -> Iterator[tuple[Found, list[Any]]]:
         return
     known.add(id(dataset))
     found = find(dataset)
-    if not is_same_stage(found.op) or found.op == ops.SHUFFLE:
+    same = is_same_stage(found.op) and not ops.has(found.op, Fact.REPEATS)
+    if not same or found.op == ops.SHUFFLE:
         raise Unknown(f"{found.op} inside of another stage")
     for one in found.inputs:
         yield from _parts(one, known)
@@ -131,23 +132,5 @@ def _check_held(traced: Any) -> None:
         made = [arg.type for arg in definition.output_arg]
         if resource in made and node.op != "Placeholder":
             raise Unknown(f"{node.op} in a function")
-    held = [
-        tensor
-        for tensor in traced.function.captured_inputs
-        if tensor.dtype in (tf.resource, tf.variant)
-    ]
-    if not held:
-        return
-    fixed = _fixed_tables()
-    for tensor in held:
-        if not any(tensor is handle for handle in fixed):
-            raise Unknown("a function that holds a variable, a table or a dataset")
-
-
-def _fixed_tables() -> list[Any]:
-    """The handles of all tables that have their content for good."""
-    return [
-        each.resource_handle
-        for each in gc.get_objects()
-        if type(each) is tf.lookup.StaticHashTable
-    ]
+    if not holds_only_fixed(traced):
+        raise Unknown("a function that holds a variable, a table or a dataset")

@@ -31,6 +31,7 @@ from feedline.fixes.means.store.graphs import (
     tensor_digest,
 )
 from feedline.fixes.means.store.names import names_in, strings_of
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata import graph, ops
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
@@ -144,7 +145,7 @@ class _Key:
             return
         if args.get("deterministic") is False or args.get("sloppy"):
             raise Unknown(at + "the order may vary")
-        unseen = op == ops.INTERLEAVE and hasattr(dataset, "_num_parallel_calls")
+        unseen = op == ops.INTERLEAVE and tf_private.num_parallel_calls.on(dataset)
         if unseen and not graph.attributes(dataset):
             raise Unknown(at + "whether the order may vary cannot be told")
 
@@ -181,20 +182,20 @@ class _Key:
         """Arguments that are data and stay with the object."""
         dataset, op = found.dataset, found.op
         if ops.has(op, Fact.TENSORS):
-            tensors = getattr(dataset, "_tensors", None)
+            tensors = tf_private.tensors.get(dataset)
             if tensors is None:
-                sparse = dataset._sparse_tensor
+                sparse = tf_private.sparse_tensor(dataset)
                 tensors = [sparse.indices, sparse.values, sparse.dense_shape]
             for tensor in tensors:
                 yield tensor_digest(tf.convert_to_tensor(tensor))
         elif op == ops.SCAN:
-            for tensor in tf.nest.flatten(dataset._initial_state, True):
+            for tensor in tf.nest.flatten(tf_private.initial_state(dataset), True):
                 yield tensor_digest(tf.convert_to_tensor(tensor))
         elif op == ops.CSV:
-            for name in ("_record_defaults", "_select_cols", "_exclude_cols"):
-                yield digest(name, _plain(getattr(dataset, name)))
+            for data in tf_private.CSV_DATA:
+                yield digest(data.name, _plain(data(dataset)))
         elif op == ops.PARSE_EXAMPLE_DATASET:
-            yield digest(_plain(dataset._features))
+            yield digest(_plain(tf_private.features(dataset)))
 
     def _files(self, found: Found, named: list[Any]) -> Iterable[bytes]:
         for names in file_names(found, named):

@@ -24,6 +24,7 @@ import tensorflow as tf
 from feedline.fixes.means.store.errors import CHANGED
 from feedline.fixes.means.store.evidence import Evidence
 from feedline.fixes.means.store.unlisted import unlisted
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import dataset_ops
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.own_stage import MADE_BY, OwnStage
@@ -60,8 +61,8 @@ class Guarded(
             holds = tf.ensure_shape(tf.numpy_function(watch.holds, [], tf.bool), [])
             chosen = tf.cond(
                 holds,
-                lambda: tf.identity(known._variant_tensor),
-                lambda: tf.identity(source._variant_tensor),
+                lambda: tf.identity(tf_private.variant_tensor(known)),
+                lambda: tf.identity(tf_private.variant_tensor(source)),
             )
             return dataset_ops._VariantDataset(chosen, source.element_spec)
 
@@ -70,7 +71,7 @@ class Guarded(
         if count >= 0:
             counted = tf.data.experimental.assert_cardinality(count)
             self._chosen = self._chosen.apply(counted)
-        super().__init__(source, self._chosen._variant_tensor)
+        super().__init__(source, tf_private.variant_tensor(self._chosen))
 
     def stands_for(self) -> str:
         return ops.CACHE
@@ -82,7 +83,7 @@ class Guarded(
         return {"filename": "", MADE_BY: Guard(self.evidence, self.kept)}
 
     def _functions(self) -> Any:
-        return self._chosen._functions()
+        return tf_private.functions(self._chosen)()
 
 
 class _Watch:

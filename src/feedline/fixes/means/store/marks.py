@@ -15,6 +15,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from feedline.files import whole
 from feedline.fixes.means.errors import Refused
 
 ROOT = ".feedline-store"
@@ -65,13 +66,10 @@ def make_store(folder: Path) -> None:
     _check_owned(folder)
     # Put in place whole: another process never sees half of it.
     scratch = folder / f"{ROOT}.{secrets.token_hex(4)}"
-    try:
+    with whole.replacing(folder / ROOT, part=scratch, sync=False):
         scratch.write_text(_ROOT_TEXT)
         if not is_store(folder) and _foreign_in(folder):
             raise _foreign(folder)
-        scratch.rename(folder / ROOT)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def make_entry(store: Path, name: str) -> Path:
@@ -118,9 +116,7 @@ def remove(folder: Path) -> bool:
         return False
     gone = store / f"{_GONE}{secrets.token_hex(4)}-{folder.name}"
     try:
-        if os.path.lexists(gone):  # a rename would take the place of an empty folder
-            return False
-        folder.rename(gone)
+        whole.move(folder, gone)
     except OSError:
         return False
     _empty(gone)

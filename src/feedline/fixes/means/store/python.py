@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from feedline.fixes.means.store.graphs import Unknown, digest, nodes_of
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.purity import is_user, purity, without_tensorflow
 from feedline.job.source.uses import tensorflow_in
 from feedline.job.tfdata.functions import closure
@@ -55,7 +56,7 @@ def values_read(traced: Any) -> Iterator[tuple[str, State]]:
     for node in nodes_of(traced):
         if node.op in PYTHON:
             function = script_ops._py_funcs.get(node.attr["token"].s.decode())
-            yield from _Reads().of(getattr(function, "_func", function))
+            yield from _Reads().of(tf_private.func.get(function, function))
 
 
 class _Reads:

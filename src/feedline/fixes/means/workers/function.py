@@ -20,6 +20,7 @@ from feedline.files.cores import cores
 from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.workers.pool import PATIENCE_S, Pool
 from feedline.job import marks
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import context, script_ops, structure
 from feedline.job.private.tensorflow import framework_ops as ops
 from feedline.job.source.purity import Purity, purity, without_tensorflow
@@ -96,7 +97,7 @@ class _User:
         self.eager = eager
         # As TensorFlow calls it: with AutoGraph turned off, if only for code that
         # AutoGraph has translated together with the function around it.
-        self._call = registered._func if eager else registered
+        self._call = tf_private.func(registered) if eager else registered
         self.function = without_tensorflow(self._call)
 
     def in_worker(self, *arrays: Any) -> Any:
@@ -117,7 +118,7 @@ class _User:
             )
             return pool.call(arrays, lambda: call(*tensors))
 
-        return script_ops.EagerFunc(ask, self.registered._out_dtypes, False)
+        return script_ops.EagerFunc(ask, tf_private.out_dtypes(self.registered), False)
 
 
 class Standin:
@@ -218,7 +219,7 @@ def _importing(
     inputs = [tensor.name for tensor in graph.inputs]
     outputs = [tensor.name for tensor in graph.outputs]
     specs = structure.get_flat_tensor_specs(traced.output_structure)
-    in_spec = traced._input_structure
+    in_spec = tf_private.input_structure(traced)
 
     def mapped(*given: Any) -> Any:
         element = given if type(in_spec) is tuple else given[0]

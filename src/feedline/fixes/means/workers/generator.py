@@ -27,6 +27,7 @@ from feedline.fixes.means.workers.process import (
     TensorFlowUsed,
     calls,
 )
+from feedline.job.private import tensorflow as tf_private
 from feedline.job.source.purity import Purity, purity
 from feedline.job.source.uses import bound_to_here, tensorflow_in
 from feedline.job.tfdata import ops
@@ -143,7 +144,7 @@ def generator_ahead(stage: Stage, *, patience: float = PATIENCE_S) -> GeneratorA
         )
     if held := bound_to_here(original):
         raise Refused(f"the generator {name} cannot be moved: {held}")
-    around = closure(closure(traced._func)["get_iterator_id_fn"])
+    around = closure(closure(tf_private.func(traced))["get_iterator_id_fn"])
     args = tuple(around.get("args", ()))
     return GeneratorAhead(
         original, purity(original), stage, spec, args, patience=patience

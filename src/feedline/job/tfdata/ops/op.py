@@ -60,6 +60,10 @@ class Fact(Flag):
     PATCH_PASSES = auto()
     """A patch of the source may move a map over it."""
 
+    ENDLESS = auto()
+    """Has no end, whatever its arguments."""
+    ENDS_WITH_SHORTEST = auto()
+    """Ends when the first of its inputs ends; the others may be repeated for ever."""
     ENDS_EARLY = auto()
     """May end a pass before its input has ended: a cache before it stays half full."""
     READS_TO_END = auto()

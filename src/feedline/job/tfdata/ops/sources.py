@@ -57,14 +57,14 @@ SOURCES = (
     Op(
         n.COUNTER,
         build=By("counter"),
-        facts=Fact.SAME | Fact.PLUMBING | Fact.TOLD_BY_ARGUMENTS,
+        facts=Fact.SAME | Fact.PLUMBING | Fact.ENDLESS | Fact.TOLD_BY_ARGUMENTS,
     ),
     Op(
         n.RANDOM,
         ("_RandomDataset",),
         {"seed": By("seed"), "rerandomize_each_iteration": "_rerandomize"},
         build=By("static", n.RANDOM),
-        facts=Fact.DRAWS | Fact.STATE,
+        facts=Fact.DRAWS | Fact.STATE | Fact.ENDLESS,
     ),
     Op(
         n.LIST_FILES,

@@ -25,7 +25,7 @@ BRANCHES = (
         ("_ZipDataset",),
         build=By("zip_"),
         nodes=("Zip",),
-        facts=Fact.SAME | Fact.PLUMBING | Fact.ENDS_EARLY,
+        facts=Fact.SAME | Fact.PLUMBING | Fact.ENDS_EARLY | Fact.ENDS_WITH_SHORTEST,
     ),
     Op(
         n.CONCATENATE,
@@ -245,7 +245,9 @@ TRANSFORMATIONS = (
         {"count": By("count")},
         nodes=("Repeat", "ForeverRepeat", "FiniteRepeat", "EmptyRepeat"),
         captured=("FiniteRepeat", "ForeverRepeat"),
-        facts=Fact.LOOKS_AT_NONE
+        facts=Fact.SAME
+        | Fact.PLUMBING
+        | Fact.LOOKS_AT_NONE
         | Fact.BEFORE_STEP
         | Fact.READS_TO_END
         | Fact.REPEATS

@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 from feedline import __version__
 from feedline.errors import FeedlineError, OutputExists, VectorsError
 from feedline.files.sizes import size as shown_size
-from feedline.files.whole import flush
+from feedline.files.whole import flush, replacing_folder
 from feedline.words.formats.shared import target
 
 # A checksum reads the whole file: done unasked up to here, where it takes a
@@ -92,20 +91,12 @@ def write(
 ) -> Path:
     """Save to a directory, which may hold other files already."""
     folder = check(kind, path, force=force)
-    part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     try:
-        part.mkdir()
-        _fill(kind, part, about, tensors, texts)
-        if folder.is_dir():
-            # Its other files stay.
-            for name in kind.files:
-                os.replace(part / name, folder / name)
-        else:
-            os.rename(part, folder)
+        with replacing_folder(folder, kind.files) as part:
+            part.mkdir()
+            _fill(kind, part, about, tensors, texts)
     except OSError as error:
         raise kind.error(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return folder
 
 

@@ -1,0 +1,53 @@
+"""Why a `tf.function` was traced again: which argument changed, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from feedline.job.private import tensorflow as tf_private
+
+_SHOWN = 3
+
+
+def reason(function: Any) -> str:
+    """What its traces differ in; empty where TensorFlow does not tell."""
+    try:
+        traces = [
+            _arguments(each)
+            for each in tf_private.list_all_concrete_functions(function)()
+        ]
+    except Exception:  # not a tf.function, or one of another TensorFlow
+        return ""
+    if len(traces) < 2:
+        return ""
+    told = []
+    for name in traces[0]:
+        values = list(dict.fromkeys(each.get(name, "") for each in traces))
+        if len(values) > 1:
+            told.append(_changed(name, values))
+    return "; ".join(told)
+
+
+def _arguments(concrete: Any) -> Mapping[str, str]:
+    parameters = concrete.function_type.parameters
+    return {name: _text(each.type_constraint) for name, each in parameters.items()}
+
+
+def _text(kind: Any) -> str:
+    """A Python value as it is written, a tensor by type and shape."""
+    if hasattr(kind, "value") and type(kind).__name__ == "Literal":
+        return repr(kind.value)
+    if hasattr(kind, "shape") and hasattr(kind, "dtype"):
+        return f"{kind.dtype.name}{kind.shape}"
+    return str(kind)
+
+
+def _changed(name: str, values: list[str]) -> str:
+    shown = ", ".join(value[:40] for value in values[:_SHOWN])
+    more = ", ..." if len(values) > _SHOWN else ""
+    tensors = all("(" in value for value in values)
+    what = "a tensor of another shape or type" if tensors else "another Python value"
+    return (
+        f"argument {name!r} is {what} in {len(values):,} of the traces: {shown}{more}"
+    )

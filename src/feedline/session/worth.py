@@ -1,0 +1,98 @@
+"""Is measuring worth it? People count from Return to the prompt, so measuring is an
+investment, and its budget a small part of the training that is left.
+
+Pure arithmetic over seconds: who estimates the training, and by which clock, is told in
+`tuning.py` (a fit, before its first step) and `rehearsal/rehearse.py` (any loop, once
+it is warm).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from feedline.errors import FeedlineError
+
+_PART = 0.1  # of the training that is left
+_LEAST_TRAINING_S = 20.0
+UNKNOWN_TRAINING_S = 60.0
+"""What a training is taken for whose end nobody can tell."""
+_TRIAL_S = 2.0  # what trying one fix takes, at the least
+_GIVEN_LEAST_TRAINING_S = 1.0
+_GIVEN_LEAST_S = 20.0
+_STEPS_OF_A_TRACE = 15.0
+_LIVE_TRIAL_S = 1.0
+_REHEARSALS = 10.0
+_REHEARSING_S = 5.0
+
+
+class TooShort(FeedlineError):
+    """Measuring would cost more than it could save."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`seconds` is the most that measuring may take. `given`: the user named it, so
+    only a training that ends at once is too short for it."""
+
+    seconds: float
+    given: bool = False
+
+    def for_training(self, training_s: float | None) -> float:
+        """What may be spent on a training of which so much is left; None where that
+        is not known. Raises `TooShort` where measuring cannot pay."""
+        if self.given:
+            if training_s is None:
+                return self.seconds
+            _long_enough(training_s, _GIVEN_LEAST_TRAINING_S)
+            return min(self.seconds, max(_GIVEN_LEAST_S, 3 * training_s))
+        if training_s is None:
+            training_s = UNKNOWN_TRAINING_S
+        _long_enough(training_s, _LEAST_TRAINING_S)
+        return min(self.seconds, _PART * training_s)
+
+
+def _long_enough(training_s: float, least_s: float) -> None:
+    if training_s < least_s:
+        raise TooShort(
+            f"training takes about {training_s:.2g} s, too short to repay measuring"
+        )
+
+
+def worth_trying(training_s: float | None, gain: float) -> bool:
+    """Would a fix of this expected gain save more than trying it takes?"""
+    if training_s is None:
+        return True
+    return training_s * (1 - 1 / max(gain, 1.0)) > _TRIAL_S
+
+
+def balance(measured_s: float, saved_s: float) -> str:
+    """What it cost and what it brought, in one line."""
+    net = saved_s - measured_s
+    return (
+        f"measured {_seconds(measured_s)}, saved {_seconds(saved_s)}, "
+        f"net {_seconds(net)}"
+    )
+
+
+def _seconds(value: float) -> str:
+    number = f"{value:.1f}" if abs(value) < 9.95 else f"{value:.0f}"
+    return f"{'0' if float(number) == 0 else number} s"
+
+
+def trial_pays(left_s: float | None, step_s: float, *, given: bool) -> bool:
+    """Is a live trial of a step worth its time, with so much training left? Making a
+    graph takes about as long as some eager steps, and the steps that are compared
+    are made twice."""
+    if left_s is None:
+        left_s = UNKNOWN_TRAINING_S
+    if given:
+        return left_s > _GIVEN_LEAST_TRAINING_S
+    return left_s > 4 * (_LIVE_TRIAL_S + _STEPS_OF_A_TRACE * step_s)
+
+
+def rehearsal_pays(training_s: float | None, starting_s: float) -> bool:
+    """Is the training ten times as long as what rehearsing it costs: to start the
+    script once more, and to measure?"""
+    if training_s is None:
+        return False
+    return training_s >= _REHEARSALS * (starting_s + _REHEARSING_S)

@@ -1,0 +1,74 @@
+"""A plan of an earlier run, used again by `feedline run`, and taken out where it no
+longer helps. Nothing is measured here: the memory is written by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedline.fixes.fix import Edit
+from feedline.session.memory import Memory, Remembered
+from tests.plans import TELL, plan_for
+from tests.scripts import HEAD, MODEL, PLAIN, said
+
+pytestmark = pytest.mark.tensorflow
+
+SLOW = HEAD.replace("ROUNDS = 120", "ROUNDS = 300")
+FIT = PLAIN.replace("shuffle(64)", "shuffle(64, seed=2)") + (
+    'told("weights", model, model.fit(ds, epochs=4, validation_data=ds, verbose=0))\n'
+)
+EDITS = (
+    Edit("parallel-map", 1, {}),
+    Edit("steps-per-execution", None, {"steps": 4}),
+)
+
+
+def remembered(place, *edits, step_ms, spent_s=30.0):
+    """The memory of a run that found these edits; what plain Python prints."""
+    place.write(SLOW, MODEL, FIT, TELL, 'tell_bound(ds, kind="fit", model=model)\n')
+    *lines, mark = place.python().stdout.splitlines(keepends=True)
+    place.write(SLOW, MODEL, FIT)
+    source = place.script.read_text().splitlines()
+    (line,) = [n for n, text in enumerate(source, 1) if ".fit(" in text]
+    plan = plan_for(mark, *edits, where=f"train.py:{line}")
+    memory = Memory([str(place.script)], ("exact",), module=False)
+    memory.remember([Remembered(plan, spent_s, step_ms)])
+    return "".join(lines), memory
+
+
+def run(place, *options):
+    return place.run("-m", "feedline", "run", *options, "train.py")
+
+
+def test_it_is_applied_at_once_and_the_training_is_the_same(place):
+    plain, _ = remembered(place, *EDITS, step_ms=1e6)
+    done = run(place)
+    assert done.stdout == plain
+    first, *_ = said(done)
+    assert first == (
+        "feedline: applying parallel-map, steps-per-execution, as an earlier run found "
+        "(--fresh measures anew)"
+    )
+    assert "measuring, at most" not in done.stderr
+
+
+def test_what_is_slower_than_the_script_was_is_taken_out_again(place):
+    plain, memory = remembered(place, *EDITS, step_ms=0.001)
+    done = run(place)
+    assert done.stdout == plain
+    assert "taken out again" in done.stderr
+    (known,) = memory.recall()
+    assert known.plan.edits == ()
+    again = run(place)
+    assert again.stdout == plain
+    assert "an earlier run found no fix that helps" in again.stderr
+
+
+def test_it_is_not_applied_to_another_job(place):
+    _, _ = remembered(place, *EDITS, step_ms=1e6)
+    changed = place.script.read_text().replace("* 0.1", "* 0.2").replace("300", "2")
+    place.script.write_text(changed)
+    plain = place.python().stdout
+    done = run(place)
+    assert done.stdout == plain
+    assert "what an earlier run found for train.py" in done.stderr
+    assert "as an earlier run found" not in done.stderr
