@@ -20,7 +20,7 @@ from feedline.fixes.fix import CannotFix, Edit
 from feedline.job import marks
 from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.hooks import datasets
-from feedline.job.tfdata import owners
+from feedline.job.tfdata import ops, owners
 from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import read
@@ -107,12 +107,21 @@ def _derived(dataset: Any) -> Any | None:
         return None
     found = list(_outermost(pipeline.root))
     for stage, instead in found:
-        pipeline = pipeline.swap(stage, read(instead).root)
+        pipeline = pipeline.swap(stage, _in_place_of(stage, read(instead).root))
     if not found:
         return None
     made = rebuild(pipeline)
     setattr(made, marks.TUNED, True)
     return made
+
+
+def _in_place_of(stage: Stage, instead: Stage) -> Stage:
+    """Without a prefetch of ours behind a shuffle: TensorFlow makes one stage of a
+    shuffle and the repeat right behind it, which draws otherwise than the two do."""
+    below = instead
+    while stage.op == ops.SHUFFLE and below.has(Fact.PASSES_ON):
+        (below,) = below.inputs
+    return below if below.op == ops.SHUFFLE else instead
 
 
 def _outermost(stage: Stage) -> Iterator[tuple[Stage, Any]]:
