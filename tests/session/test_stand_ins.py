@@ -159,3 +159,26 @@ def test_a_shuffle_and_the_repeat_behind_it_stay_together():
     stand_ins.tuned(shuffled, (Edit("prefetch", None, {}),))
     later = [instead(shuffled), *(instead(shuffled.repeat(2)) for _ in range(3))]
     assert later == plain
+
+
+def noisy(dataset):
+    return dataset.map(
+        lambda x: x + tf.random.uniform([], maxval=100, dtype=tf.int64, seed=5)
+    )
+
+
+@pytest.mark.parametrize(
+    "edit", [Edit("parallel-map", 3, {"split": True}), Edit("prefetch", None, {})]
+)
+def test_what_is_drawn_ahead_is_not_missing_from_the_next_pass(edit):
+    last = noisy(base())
+    plain = [plainly(last), plainly(last.take(4).repeat(2)), plainly(last)]
+    last = noisy(base())
+    stand_ins.tuned(last, (edit,))
+    assert [instead(last), instead(last.take(4).repeat(2)), instead(last)] == plain
+
+
+def test_draws_below_a_shuffle_do_not_run_ahead():
+    behind = noisy(tf.data.Dataset.range(40)).shuffle(4, seed=1)
+    with pytest.raises(CannotFix, match="see that they run ahead"):
+        stand_ins.tuned(behind, (Edit("parallel-map", 1, {"split": True}),))
