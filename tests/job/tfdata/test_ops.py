@@ -27,6 +27,7 @@ ORDINARY = {
     "job/script/watch.py": {"distribute"},  # a part of module names
     "job/source/known_tensorflow.py": {"random"},  # of names of TensorFlow
     "job/source/fresh_values.py": {"concatenate", "range"},  # NumPy's and Python's
+    "job/source/known_python.py": {"concatenate"},  # NumPy's
     "job/source/lines.py": {"range"},  # Python's
     "job/source/purity.py": {"random"},  # a module
     "job/tfdata/builders.py": {"shuffle"},  # an argument
