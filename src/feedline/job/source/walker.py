@@ -146,7 +146,10 @@ class Walker(abc.ABC):
                 names = ", ".join(node.names)
                 self.judge.accuse(f"changes {names} outside of itself")
             case ast.stmt() | ast.expr() if not isinstance(node, self.known):
-                self.refuse(f"has {ast.unparse(node)[:40]!r}")
+                kind = "statement" if isinstance(node, ast.stmt) else "expression"
+                makes = isinstance(node, ast.Yield | ast.YieldFrom)
+                said = f"has the {kind} {ast.unparse(node)[:40]!r}"
+                self.refuse("is a generator" if makes else said)
             case ast.Import() | ast.ImportFrom():
                 self.imports(node)
             case ast.FunctionDef() | ast.Lambda():
