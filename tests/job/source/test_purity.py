@@ -437,6 +437,24 @@ def test_tensorflow_in_python():
         assert purity(function) == Purity(True)
 
 
+def test_an_object_that_answers_itself_is_not_asked():
+    asked = []
+
+    class Asked:
+        def __getattribute__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+    it = Asked()
+    assert purity(lambda x: x + it.size).pure is None
+    assert purity(lambda x: [it, x]).pure is None
+    assert "size" not in asked
+
+
+def test_what_only_the_class_of_a_class_has_is_unknown():
+    assert purity(lambda x: x + len(settings.__mro__)).pure is None
+
+
 def test_source_that_has_changed_is_not_judged(tmp_path):
     path = tmp_path / "late.py"
     path.write_text("def f(x):\n    return x\n")

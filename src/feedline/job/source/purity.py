@@ -145,7 +145,7 @@ class _Judge(Judge):
             return
         if type(value) in python.CONTAINERS or _is_plain_tuple(type(value)):
             self._container(value, said)
-        elif isinstance(value, io.IOBase):
+        elif issubclass(type(value), io.IOBase):  # `isinstance` would ask the object
             self.accuse(f"uses {said}, which is open")
         elif _is_source_of_chance(value):
             self.accuse(f"uses {said}, which draws random numbers in turn")
@@ -357,6 +357,5 @@ def _draws(value: Any) -> bool:
 def _is_source_of_chance(value: Any) -> bool:
     if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value):
         return False
-    return isinstance(value, random.Random) or type(value).__module__.startswith(
-        "numpy.random"
-    )
+    kind = type(value)
+    return issubclass(kind, random.Random) or kind.__module__.startswith("numpy.random")

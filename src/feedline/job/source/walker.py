@@ -282,16 +282,16 @@ class Walker(abc.ABC):
     def _of_object(self, base: Any, name: str) -> Any:
         """By its `__dict__`, so that nothing of the user's is run."""
         kind = type(base)
-        static = inspect.getattr_static(kind, name, UNKNOWN)
+        owner = next((each for each in kind.__mro__ if name in vars(each)), None)
+        static = UNKNOWN if owner is None else vars(owner)[name]
         if isinstance(static, property):
             return self.judged(static.fget, base) or self.of_kind(base, static, name)
         inside, said = getattr(base, "__dict__", {}), f"{kind.__name__}.{name}"
         if name in inside and not _is_data_descriptor(static):
             self.judge.hold(inside, name, inside[name], said)
             return inside[name]
-        if static is UNKNOWN:
+        if owner is None:
             return self.of_kind(base, static, name)
-        owner = next(each for each in kind.__mro__ if name in vars(each))
         self.judge.hold(vars(owner), name, static, said)
         if name not in inside:
             self.judge.hold(inside, name, Dependency, said)  # it has none of its own
