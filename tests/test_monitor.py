@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from feedline.errors import FeedlineError, FeedlineWarning
-from feedline.measure.clock import FakeClock
+from tests.clock import FakeClock
 from tests.place import LIMIT
 
 pytestmark = pytest.mark.tensorflow
