@@ -37,7 +37,7 @@ from typing import Any
 
 from feedline import causes
 from feedline.errors import FeedlineError
-from feedline.fixes import advice, pipeline, step
+from feedline.fixes import advice, conditions, pipeline, step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import (
     GRADES,
@@ -229,7 +229,8 @@ def apply(pipeline: Pipeline, edits: Iterable[Edit]) -> Pipeline:
             raise CannotFix(f"feedline has no fix named {edit.fix!r}")
         if fix.apply is not None:
             try:
-                pipeline = fix.apply(pipeline, edit)
+                before, pipeline = pipeline, fix.apply(pipeline, edit)
+                conditions.repeats_draw_alike(before, pipeline)
             except KeyError as missing:
                 raise CannotFix(f"the edit {edit.fix} lacks {missing}") from None
             except FeedlineError as reason:  # a rewriting that is not possible here
