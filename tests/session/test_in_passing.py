@@ -16,8 +16,9 @@ import tensorflow as tf
 from feedline.fixes.fix import AtOnce, Edit, Proposal
 from feedline.job.loops.call import CallLoop
 from feedline.job.script.watch import Watch
-from feedline.measure.clock import FakeClock, SystemClock
+from feedline.measure.clock import SystemClock
 from feedline.session.in_passing import InPassing, Seen, cured_of
+from tests.clock import FakeClock
 
 pytestmark = [
     pytest.mark.tensorflow,
