@@ -18,12 +18,11 @@ pytestmark = pytest.mark.tensorflow
 slow = pytest.mark.slow
 
 EVERY = {script.name: script for script in scripts()}
-# State in the step, state in the map, a shuffle read again, lost steps, a loop of its
-# own that is cured while it trains.
+# State in the step, state in the map, lost steps, a loop of its own that is cured while
+# it trains. (A shuffle read again: `tests/session/test_run.py`, by a plan.)
 IN_THE_GATE = (
     "callback_make_train_function",
     "gan_two_optimizers",
-    "second_fit_from_the_same_shuffle",
     "map_variable",
     "eager_loop",
 )

@@ -95,8 +95,17 @@ def goes_on_as_without(recipe, held, later, chosen):
         stand_ins.tuned(script.last, edits)
     except (CannotFix, FeedlineError):
         return False
-    assert script.goes_on(later, instead) == expected, (recipe, edits)
+    seen = script.goes_on(later, instead)
+    assert seen == expected or not repeats(recipe, held, later, expected), edits
     return True
+
+
+def repeats(recipe, held, later, expected):
+    """Does the script by itself always read the same? TensorFlow makes maps parallel:
+    how far they draw ahead of a zip that ends early, the machine decides."""
+    return all(
+        Script(recipe, held).goes_on(later, plainly) == expected for _ in range(12)
+    )
 
 
 WORLD = (

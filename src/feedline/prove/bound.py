@@ -14,8 +14,3 @@ def bound(pipeline: Pipeline, step: Part | None = None) -> Binding:
     """To the pipeline, the versions and the machine; to the step where it is given."""
     about = () if step is None else (step,)
     return Binding((*parts(pipeline), *about, versions(), machine(cores())))
-
-
-def mark(pipeline: Pipeline) -> str:
-    """`Binding.pipeline` of this pipeline."""
-    return Binding(tuple(parts(pipeline))).pipeline

@@ -18,7 +18,6 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job import marks
-from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.hooks import datasets
 from feedline.job.tfdata import ops, owners
 from feedline.job.tfdata.ops import OPS, Fact
@@ -191,11 +190,4 @@ def shared(pipeline: Pipeline) -> frozenset[int]:
 
 def _behind(dataset: Any) -> set[int]:
     """What it reads, directly or not, and itself; told by identity."""
-    seen: set[int] = set()
-    left = [dataset]
-    while left:
-        one = left.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            left += tf_private.inputs(one)()
-    return seen
+    return {id(each) for each in owners.chain(dataset)}

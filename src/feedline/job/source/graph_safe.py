@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import os
 import sys
 import types
@@ -41,8 +40,6 @@ from feedline.job.source.users import (
     users_code,
 )
 from feedline.job.source.walker import Judge, Unknown
-
-log = logging.getLogger(__name__)
 
 # Methods of models and layers that no training step runs.
 _NOT_IN_STEPS = words("""
@@ -75,40 +72,6 @@ def dependencies_of_model(model: Any) -> tuple[Dependency, ...]:
     return tuple(_look_at(model).held.values())
 
 
-def reached_by(model: Any) -> list[Any]:
-    """All variables that the user's code in a step of `fit` can come by, whoever made
-    them; raises `CannotRun` where that cannot be told."""
-    look = _look_at(model)
-    if look.draws_from_keras:
-        seed = tensorflow.seed_of_keras()
-        if seed is None:
-            raise CannotRun("it draws from the seed of Keras, which is not made yet")
-        look.object(seed)
-    return list(look.variables.values())
-
-
-def keeps_state(model: Any) -> bool:
-    """May an eager step of `fit` keep or print something that nobody could put back?"""
-    from feedline.job.loops.snapshot import variables_of
-
-    try:
-        known = {_identity(each) for each in (*variables_of(model), *_begun(model))}
-        stray = [v for v in reached_by(model) if _identity(v) not in known]
-    except CannotRun as reason:
-        log.info("a step may keep state: %s", reason)
-        return True
-    if stray:
-        log.info("a step may change variables that are not its model's: %s", stray)
-    return bool(stray)
-
-
-def _begun(model: Any) -> Iterable[Any]:
-    """The variables of metrics given to `compile`: a fit begins by resetting them."""
-    look = Look(graph=False)
-    look.content(vars(model).get(keras_private.compile_metrics.name), "a metric")
-    return look.variables.values()
-
-
 def _look_at(model: Any) -> Look:
     """Nothing of the user's is run: his `metrics` may do anything."""
     look = Look(graph=False)
@@ -134,8 +97,6 @@ class Look(Judge):
     def __init__(self, *, graph: bool) -> None:
         super().__init__()
         self.graph = graph
-        self.variables: dict[int, Any] = {}
-        self.draws_from_keras = False
         self._named: set[str] = set()
         self._methods: dict[str, list[tuple[Any, Any]]] = {}
         self._called: dict[str, str] = {}
@@ -232,9 +193,8 @@ class Look(Judge):
     def object(self, value: Any) -> None:
         """One of TensorFlow's or Keras', or of a class of the user's: what the user
         wrote in it counts, and what he may switch in it."""
-        if not self.is_new(value) or is_graph(value) or self._is_variable(value):
+        if not self.is_new(value) or is_graph(value) or _is_variable(value):
             return
-        self._variables_of(value)
         parts = [value]
         flatten = inspect.getattr_static(
             type(value), keras_private.flatten_layers.name, None
@@ -246,23 +206,6 @@ class Look(Judge):
             self._switches(part)
             self._user_methods(part)
             self._inside(part)
-
-    def _is_variable(self, value: Any) -> bool:
-        import tensorflow as tf
-
-        found = isinstance(value, tf.Variable) or is_keras_variable(value)
-        if found:
-            self.variables.setdefault(_identity(value), value)
-        return found
-
-    def _variables_of(self, value: Any) -> None:
-        """By properties of the library's alone."""
-        for name in ("variables", "state"):
-            static = inspect.getattr_static(type(value), name, None)
-            if isinstance(static, property) and not is_users(static.fget):
-                found = getattr(value, name)
-                for each in found if isinstance(found, list | tuple) else [found]:
-                    self._is_variable(each)
 
     def _switches(self, part: Any) -> None:
         inside = getattr(part, "__dict__", {})
@@ -334,11 +277,10 @@ def _is_scalar(value: Any) -> bool:
     return type(value).__module__ == "numpy" and isinstance(value, np.generic)
 
 
-def _identity(variable: Any) -> int:
-    """Keras' variables have one of TensorFlow's in them."""
-    return id(
-        keras_private.value(variable) if is_keras_variable(variable) else variable
-    )
+def _is_variable(value: Any) -> bool:
+    import tensorflow as tf
+
+    return isinstance(value, tf.Variable) or is_keras_variable(value)
 
 
 def is_keras_variable(value: Any) -> bool:

@@ -83,9 +83,6 @@ class GraphWalker(Walker):
             self.attribute(node.func, called=True)
         else:
             self.visit(node.func)
-        seeded = any(each.arg == "seed" for each in node.keywords)
-        if known_tensorflow.draws_from_keras(called) and not seeded:
-            self.judge.draws_from_keras = True
         for each in given:
             plain = each.value if isinstance(each, ast.Starred) else each
             if is_users(called) and is_container(self.resolve(plain)):

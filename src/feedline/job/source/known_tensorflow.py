@@ -12,7 +12,6 @@ import sys
 import types
 from typing import Any
 
-from feedline.job.private import keras
 from feedline.job.source import known_python
 from feedline.job.source.known_python import READING, name_of, words
 
@@ -120,18 +119,6 @@ def _is_public(path: str) -> bool:
     if space == "io":
         return name.startswith(_DECODING)
     return not space or space in _TENSORFLOW
-
-
-def draws_from_keras(value: Any) -> bool:
-    """Does it draw from Keras' seed of the whole program, where it is given none?"""
-    return str(getattr(value, "__module__", None)).startswith(keras.RANDOM_PACKAGE)
-
-
-def seed_of_keras() -> Any:
-    """The seed generator of the whole program, if there is one."""
-    state = sys.modules.get(keras.GLOBAL_STATE)
-    found = getattr(state, "get_global_attribute", None)
-    return found("global_seed_generator") if found is not None else None
 
 
 def may_make(kind: type) -> bool:
