@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from feedline import causes
-from feedline.report.format import percent, ratio, seconds, times
+from feedline.report.format import number, percent, ratio, seconds, times
 from feedline.report.report import FindingRow, RunRow, StepRow, ValidationRow
 
 PREPARATION = "slow-preparation"
@@ -110,12 +110,16 @@ def worth_a_line(row: ValidationRow) -> bool:
 def validating(row: ValidationRow) -> str:
     """`Validation takes 3.1 s after each epoch of 6.4 s, 2.9 s of it waiting for its
     input`."""
-    often = "each epoch" if row.every <= 1 else f"every {row.every:.3g} epochs"
     epoch = f" of {seconds(row.epoch_s)}" if row.epoch_s is not None else ""
     waits = ""
     if row.input_s is not None and row.input_s >= _WORTH_SAYING * row.seconds:
         waits = f", {seconds(row.input_s)} of it waiting for its input"
-    return f"Validation takes {seconds(row.seconds)} after {often}{epoch}{waits}"
+    takes = f"Validation takes {seconds(row.seconds)}"
+    return f"{takes} after {how_often(row)}{epoch}{waits}"
+
+
+def how_often(row: ValidationRow) -> str:
+    return f"every {number(row.every)} epochs" if row.every > 1 else "each epoch"
 
 
 def _nothing_found(bound: str, share: str, step: StepRow) -> str:

@@ -20,7 +20,7 @@ from feedline.measure.validation import Pass
 log = logging.getLogger(__name__)
 
 _MOST_PROBES = 24  # in a pass
-_APART = 3
+_APART = 3  # where nobody knows how many steps there will be
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Passes:
         self, now: _Running, test: Callable[[Any], Any], steps: int | None
     ) -> Callable[[Any], Any]:
         per_call = max(1, int(now.model.steps_per_execution))
-        apart = max(_APART, (steps or 0) // per_call // _MOST_PROBES)
+        apart = _APART if steps is None else max(1, steps // per_call // _MOST_PROBES)
         lot = random.Random(0)  # not the generator that the user seeds
         # The first call of all traces: it is fed as the script feeds it.
         seen, due = now.seen, 0 if self.made else 1

@@ -5,6 +5,7 @@ What `tuning.examine_and_cure` does for the training, with the model's test step
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -96,9 +97,10 @@ def examine_and_cure(
 def examine(loop: Any, seconds: float) -> ValidationTimes:
     """What the validation of this fit costs, which has not come to it yet: `feedline
     why` stops the script before. Raises FeedlineError where that cannot be tried."""
-    data = as_far_as_read(_made_by_keras(loop), loop)
+    source = _made_by_keras(loop)
+    data = as_far_as_read(source, loop)
     pipeline = read(data).numbered()
-    reason = why_not(loop.model, pipeline, loop.strategy)
+    reason = why_not_cut(source, loop) or why_not(loop.model, pipeline, loop.strategy)
     if reason:
         raise CannotPutBack(reason)
     clock = SystemClock()
@@ -158,12 +160,30 @@ def _made_by_keras(loop: Any) -> Any:
     return tf_private.original_dataset.get(distributed, distributed)
 
 
+def cut_short(source: Any, loop: Any) -> bool:
+    """Are its passes broken off before the end of the data?"""
+    steps = loop.validation.steps
+    return bool(steps) and not 0 <= int(source.cardinality()) <= steps
+
+
+def why_not_cut(source: Any, loop: Any) -> str:
+    """Where they are, why nobody can tell what a pass reads; else empty."""
+    if not cut_short(source, loop):
+        return ""
+    if loop.validation.steps % loop.model.steps_per_execution:
+        return "its steps are no whole number of launches"
+    # Early releases of Keras 3 went on reading where the pass before had ended.
+    evaluate = inspect.unwrap(type(loop.model).evaluate)
+    if "reset" not in evaluate.__code__.co_names:
+        return "a pass goes on where the one before was broken off"
+    return ""
+
+
 def as_far_as_read(source: Any, loop: Any) -> Any:
     """With `validation_steps` a pass is broken off there and the next begins anew: what
     comes after is not read, and what is kept of it would never be whole."""
     steps = loop.validation.steps
-    size = int(source.cardinality())
-    if not steps or 0 <= size <= steps or steps % loop.model.steps_per_execution:
+    if not cut_short(source, loop):
         return source
     taken = source.take(steps)
     setattr(taken, marks.WHERE, getattr(source, marks.WHERE, None))

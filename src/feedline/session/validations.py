@@ -162,7 +162,7 @@ class Validations:
     def _first(self, loop: Any, iterator: Any, fit: _Validation) -> None:
         import tensorflow as tf
 
-        from feedline.session.validation_trial import as_far_as_read
+        from feedline.session.validation_trial import as_far_as_read, why_not_cut
 
         runner = self.runner
         distributed = keras_private.distributed_dataset(iterator)
@@ -178,7 +178,8 @@ class Validations:
             return
         data = as_far_as_read(source, loop)
         pipeline = runner.pipeline_of(data)
-        if pipeline is None:
+        fit.why_not = why_not_cut(source, loop)
+        if pipeline is None or fit.why_not:
             return
         now = bound(pipeline)
         edits, own_s = self._edits_for(loop, now, passes)

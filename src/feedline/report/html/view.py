@@ -20,7 +20,7 @@ from feedline.report.html.diagram import Node, dearest, nodes
 from feedline.report.html.timeline import Lane, lanes
 from feedline.report.report import SHARES, FixRow, Report, ValidationRow
 from feedline.report.text import printable
-from feedline.report.verdict import worth_a_line
+from feedline.report.verdict import how_often, worth_a_line
 from feedline.report.whatif import Model
 
 _MEANINGS = {
@@ -193,12 +193,11 @@ def _tiles(report: Report) -> list[Tile]:
 
 
 def _validation(row: ValidationRow) -> Tile:
-    often = "each epoch" if row.every <= 1 else f"every {row.every:.3g} epochs"
-    note = f"after {often}"
+    note = f"after {how_often(row)}"
     if row.input_s is not None:
         note += f", {seconds(row.input_s)} of it waiting for its input"
     if row.fixed and row.after_s is not None:
-        note += f"; {seconds(row.after_s)} with {', '.join(row.fixed)}"
+        note += f"; {seconds(row.after_s)} with {printable(', '.join(row.fixed))}"
     return Tile("Validation", seconds(row.seconds), note)
 
 
