@@ -8,6 +8,7 @@ same fit by plain Keras.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import keras
@@ -38,6 +39,7 @@ from feedline.session.validation_trial import as_far_as_read, examine
 from feedline.session.validations import validation_of
 from tests.causes.build import step_bound
 from tests.job.elements import elements
+from tests.plans import somewhere
 from tests.session.test_tune import looked_at
 
 pytestmark = [
@@ -334,6 +336,20 @@ def test_a_generator_is_not_read_for_it():
     loop.validation = validated({"validation_data": iter([1]), "epochs": 3})
     with pytest.raises(FeedlineError, match="had not come to it"):
         examine(loop, 0.1)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_plan_in_a_file_has_that_of_the_validation_in_it(given, make):
+    expected = Script("a map").goes_on()
+    script = Script("a map")
+    inner = remembered(script, (Edit("parallel-map", 1, {}),)).plan
+    plan = replace(somewhere(where=str(WHERE)), validation=inner if given else None)
+    runner, heard = make(plan=plan)
+    told = Told(runner, script)
+    assert script.goes_on(told, read_as=instead) == expected
+    assert runner.validations._fits[id(told.loop)].helped == given
+    assert heard == []
+    assert runner._plan() == plan
 
 
 def test_a_plan_that_is_refused_leaves_the_validation_as_it_is(make):

@@ -33,6 +33,8 @@ model.fit(train, epochs=50, validation_data=valid)
 
 - `cache` (exact, reordered): what the validation reads is kept; only the first pass is
   as slow as before.
+- `cache-before-shuffle` (exact): where names are shuffled first and decoded after that,
+  the decoding goes before the shuffle and is kept.
 - `parallel-map` (exact): its maps run on several cores.
 - `prefetch` (exact): its next batch is prepared while the model works on this one.
 - `keep-results` (exact): what a generator or a `PyDataset` computes is kept.
@@ -50,12 +52,13 @@ from feedline.measure.measurement import Measurement, ValidationTimes
 CONCERNS: tuple[str, ...] = ()
 FIXES: tuple[str, ...] = (
     "cache",
+    "cache-before-shuffle",
     "parallel-map",
     "prefetch",
     "keep-results",
     "validate-less",
 )
-_DATASET: tuple[str, ...] = ("cache", "parallel-map", "prefetch", "validate-less")
+_DATASET: tuple[str, ...] = tuple(name for name in FIXES if name != "keep-results")
 _PYTHON: tuple[str, ...] = ("keep-results", "validate-less")
 _LESS: tuple[str, ...] = ("validate-less",)
 

@@ -11,13 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from feedline import causes
-from feedline.report.format import number, percent, ratio, seconds, times
+from feedline.report.format import ms, number, percent, ratio, seconds, times
 from feedline.report.report import FindingRow, RunRow, StepRow, ValidationRow
 
 PREPARATION = "slow-preparation"
 VALIDATION = "slow-validation"
 
 _WORTH_SAYING = 0.05
+_SHORT_S = 0.1
 NEAR_CEILING = 0.1
 """A job this near its ceiling is told that its input is not the matter."""
 
@@ -110,12 +111,16 @@ def worth_a_line(row: ValidationRow) -> bool:
 def validating(row: ValidationRow) -> str:
     """`Validation takes 3.1 s after each epoch of 6.4 s, 2.9 s of it waiting for its
     input`."""
-    epoch = f" of {seconds(row.epoch_s)}" if row.epoch_s is not None else ""
+    epoch = f" of {_short(row.epoch_s)}" if row.epoch_s is not None else ""
     waits = ""
     if row.input_s is not None and row.input_s >= _WORTH_SAYING * row.seconds:
-        waits = f", {seconds(row.input_s)} of it waiting for its input"
-    takes = f"Validation takes {seconds(row.seconds)}"
+        waits = f", {_short(row.input_s)} of it waiting for its input"
+    takes = f"Validation takes {_short(row.seconds)}"
     return f"{takes} after {how_often(row)}{epoch}{waits}"
+
+
+def _short(value: float) -> str:
+    return ms(1e3 * value) if value < _SHORT_S else seconds(value)
 
 
 def how_often(row: ValidationRow) -> str:
