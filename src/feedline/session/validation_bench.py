@@ -27,7 +27,7 @@ from feedline.job.loops.step_state import (
     traced_step,
     variables_of_step,
 )
-from feedline.job.source.graph_safe import is_users
+from feedline.job.source.users import is_users
 from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
