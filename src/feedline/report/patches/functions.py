@@ -1,4 +1,4 @@
-"""`@tf.function` above a function of the user's."""
+"""`@tf.function` above a function of the user's, and its options."""
 
 from __future__ import annotations
 
@@ -24,6 +24,34 @@ def as_graph(document: Document, at: int, *, fused: bool = False) -> None:
     options = "(jit_compile=True)" if fused else ""
     new = f"@{name}.function{options}".encode() + tree.newline + indent
     document.splice(Splice(start, start, new))
+
+
+def with_option(document: Document, at: int, option: str) -> None:
+    """`option=True` in the `@tf.function` above the function."""
+    tree = document.tree
+    node = _function(tree, tree.line(at))
+    name = tensorflow_module(tree, node)
+    known = {f"{name}.function".encode()} if name is not None else set()
+    for decorator in node.decorators:
+        made = decorator.decorator
+        start, end = tree.span(made)
+        if isinstance(made, cst.Call):
+            if tree.code(made.func).encode() not in known:
+                continue
+            given = [each.keyword.value for each in made.args if each.keyword]
+            if option in given:
+                raise CannotEdit(f"{option} is given already")
+            close = tree.text.rindex(b")", start, end)
+            inside = tree.text[start:close].rstrip()
+            comma = b"" if inside.endswith((b"(", b",")) else b", "
+            comma = b" " if inside.endswith(b",") else comma
+            at = start + len(inside)
+            document.splice(Splice(at, at, comma + f"{option}=True".encode()))
+            return
+        if tree.code(made).encode() in known:
+            document.splice(Splice(end, end, f"({option}=True)".encode()))
+            return
+    raise CannotEdit("it is made a tf.function in another place")
 
 
 def _function(tree: Tree, line: int) -> cst.FunctionDef:

@@ -1,0 +1,411 @@
+"""A `tf.function` of the script's that is traced again for every new shape, traced once
+for all of them while the script trains.
+
+After its third shape a trace with open lengths is made beside it, and compared with the
+script's own traces on the calls so far (`prove/live_shapes.py`); all that is put back.
+If they are equal, calls of shapes that have no trace yet go there. A shape that comes
+so often that a trace of its own would pay gets one, as it would without us.
+
+Only the choice of each call stands here; `own_shapes.py` says which functions, and what
+came of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from types import FrameType
+from typing import Any, Literal
+
+from feedline.fixes.fix import Grade
+from feedline.fixes.means.own_step.relaxed import (
+    Call,
+    Kind,
+    Relaxed,
+    kind_of,
+    options_forbid,
+    without_ones,
+)
+from feedline.job.loops.loop import CannotRun
+from feedline.job.loops.snapshot import nbytes, variables_in
+from feedline.job.script.functions import user_function
+from feedline.job.script.watch import Watch
+from feedline.job.source.dependencies import Dependency
+from feedline.job.source.frames import caught
+from feedline.job.source.lines import is_library
+from feedline.job.source.open_shapes import check_traces_unseen, dependencies_of_trace
+from feedline.measure.machine import memory
+from feedline.prove.live_shapes import Comparison, OpenShapes, put, trace, values_of
+
+log = logging.getLogger(__name__)
+
+_SHAPES = 3  # with traces of their own, before one for all is made
+_MOST_TRIALS = 3
+_LEAST_SHARE = 0.05  # of the time so far that tracing took
+_COPIES = 6  # of the variables that must fit in the free memory
+_LOST = 2.0  # traces that may be lost before it is taken off
+
+Phase = Literal["watched", "on", "over"]
+
+
+@dataclass
+class Shape:
+    """Calls of one shape. `own`: they have the script's own trace."""
+
+    own: bool
+    calls: int = 0
+    relaxed: Relaxed | None = None
+
+
+@dataclass
+class Account:
+    """Seconds of the steps that took the open trace, and what they would have taken."""
+
+    steps: int = 0
+    shapes: int = 0
+    spent: float = 0.0
+    plain: float = 0.0
+    calls: list[float] = field(default_factory=list)
+
+    @property
+    def saved(self) -> float:
+        return self.plain - self.spent
+
+
+class LiveShapes:
+    """`done` is told once it is known what becomes of the function. `expected`: an
+    earlier run has found that it helps."""
+
+    def __init__(
+        self,
+        loop: Any,
+        function: Any,
+        call: Callable[..., Any],
+        watch: Watch,
+        allowed: tuple[Grade, ...],
+        done: Callable[[LiveShapes], None],
+        *,
+        expected: bool = False,
+    ) -> None:
+        self.loop, self.function, self.watch = loop, function, watch
+        self.allowed, self.done, self.expected = allowed, done, expected
+        self.own = partial(call, function)
+        self.now = watch.clock.now
+        self.phase: Phase = "watched"
+        self.why_not = ""
+        self.grade: Grade = "exact"
+        self.found: OpenShapes | None = None
+        self.account = Account()
+        self.cost_s = 0.0
+        self.calls = 0
+        self.traces: list[float] = []  # the seconds of calls that were traced
+        self.began: float | None = None  # after the first, which makes its variables
+        self.lost: Callable[[str], None] = lambda _: None
+        self._seen: dict[Kind, Shape] = {}
+        self._examples: dict[Kind, Call] = {}
+        self._relaxed: list[Relaxed] = []
+        self._held: tuple[Dependency, ...] = ()
+        self._variables: list[Any] = []
+        self._trials = 0
+
+    @property
+    def trace_s(self) -> float:
+        """What a call takes that is traced."""
+        later = self.traces[1:] or self.traces
+        return median(later) if later else 0.0
+
+    @property
+    def traced_again(self) -> int:
+        return max(0, len(self.traces) - 1)
+
+    @property
+    def share(self) -> float:
+        """Of the time since the first call, what tracing took."""
+        if self.began is None:
+            return 0.0
+        return sum(self.traces[1:]) / max(self.now() - self.began, 1e-9)
+
+    def call(self, args: Any, kwargs: Any, frame: FrameType) -> Any:
+        if self.phase == "over":
+            return self._plain(args, kwargs)
+        if self.phase == "watched" and not self.expected:
+            return self._watched(None, args, kwargs, frame)
+        kind = self._kind(args, kwargs)
+        if self.phase == "watched" and kind is not None and kind not in self._seen:
+            self._guarded(lambda: self._expect(kind, args, kwargs, frame))
+        if self.phase != "on" or kind is None:
+            return self._watched(kind, args, kwargs, frame)
+        shape = self._seen.get(kind)
+        if shape is None:
+            shape = self._seen[kind] = self._chosen(kind, frame)
+            if shape.relaxed is not None:
+                return self._first(shape, args, kwargs)
+        shape.calls += 1
+        if shape.relaxed is None:
+            return self._watched(kind, args, kwargs, frame)
+        if self._in_try(frame) or self._earns(shape):
+            shape.relaxed = None
+            self.account.spent += self.trace_s  # which was counted as saved
+            return self._watched(kind, args, kwargs, frame)
+        return self._open(shape.relaxed, args, kwargs)
+
+    def stop(self, why: str) -> None:
+        """The function is traced as it was, for good."""
+        if self.phase == "over":
+            return
+        was, self.phase, self.why_not = self.phase, "over", why
+        self._examples.clear()
+        if was == "on":
+            self.lost(why)
+        else:
+            self.done(self)
+
+    # ------------------------------------------------------------ the script's own
+
+    def _plain(self, args: Any, kwargs: Any) -> Any:
+        before, begin = self.watch.tracing_seconds, self.now()
+        result = self.own(*args, **kwargs)
+        self.calls += 1
+        if self.watch.tracing_seconds > before:
+            self.traces.append(self.now() - begin)
+        return result
+
+    def _watched(self, kind: Kind | None, args: Any, kwargs: Any, frame: Any) -> Any:
+        count = len(self.traces)
+        result = self._plain(args, kwargs)
+        if self.began is None:
+            self.began = self.now()
+        if len(self.traces) > count and self.phase != "over":
+            self._guarded(lambda: self._traced(kind, (args, kwargs), frame))
+        return result
+
+    def _traced(self, kind: Kind | None, call: Call, frame: FrameType) -> None:
+        kind = kind or kind_of(call)
+        if kind is None:
+            if self.traced_again:
+                raise CannotRun("it is called with other things than tensors")
+            return
+        self._seen[kind] = Shape(own=True)
+        self._examples[kind] = call
+        alike = without_ones([each for each in self._examples if each.rest == kind.rest])
+        for each in [*self._examples][: -2 * _SHAPES]:
+            del self._examples[each]
+        if len(alike) >= _SHAPES and self._pays():
+            self._try(alike[-2 * _SHAPES :], frame)
+
+    def _pays(self) -> bool:
+        """Is much of the time lost in tracing, and are there calls left to win it
+        back? As many new shapes are expected as were seen."""
+        loop, left = self.loop, float("inf")
+        if loop.epochs is not None and loop.steps_per_epoch is not None:
+            left = loop.epochs * loop.steps_per_epoch - self.calls
+        enough = min(len(self.traces), left) >= 2
+        return enough and self._trials < _MOST_TRIALS and self.share > _LEAST_SHARE
+
+    # -------------------------------------------------------------------- the trial
+
+    def _guarded(self, what: Callable[[], Any]) -> None:
+        """What fails in us ends it."""
+        begin = self.now()
+        try:
+            with self.watch.pause():
+                what()
+        except CannotRun as refusal:
+            self._refused(str(refusal))
+        except Exception as error:
+            log.info("a trial of open shapes failed", exc_info=True)
+            self._refused(f"{type(error).__name__}: {error}".partition("\n")[0])
+        finally:
+            self.cost_s += self.now() - begin
+
+    def _refused(self, why: str) -> None:
+        """A wider trace that fails does not cost the one there is."""
+        if self.phase == "on":
+            self._trials = _MOST_TRIALS
+        else:
+            self.stop(why)
+
+    def _expect(self, kind: Kind, args: Any, kwargs: Any, frame: FrameType) -> None:
+        """The first new shape, in a run that knows that there will be more."""
+        known = [each for each in self._examples if each.rest == kind.rest]
+        if known:
+            self.expected = False
+            self._try([*known, kind], frame, unknown=(kind, (args, kwargs)))
+
+    def _try(
+        self,
+        kinds: list[Kind],
+        frame: FrameType,
+        unknown: tuple[Kind, Call] | None = None,
+    ) -> None:
+        self._trials += 1
+        function = self.function
+        if forbidden := options_forbid(function):
+            raise CannotRun(forbidden)
+        if self.loop.strategy is not None:
+            raise CannotRun("a strategy runs it")
+        if caught(frame):
+            raise CannotRun("the script would catch an error in it")
+        held = self._judged(kinds[-1])
+        relaxed = Relaxed(function, kinds)
+        calls = [self._examples[each] for each in kinds if each in self._examples]
+        example = calls[-1] if unknown is None else unknown[1]
+        variables = trace(relaxed, function, example)
+        self._check(variables)
+        found = self._compared(relaxed, variables, calls[-_SHAPES:])
+        self.found = found
+        if not found.equal:
+            self.grade = "numeric"
+            if self.grade not in self.allowed:
+                raise CannotRun(_not_allowed(found))
+        self._held, self._variables = held, variables
+        self._relaxed.append(relaxed)
+        self._examples.clear()  # they hold on to the batches
+        if self.phase != "on":
+            self.phase = "on"
+            self.done(self)
+
+    def _judged(self, kind: Kind) -> tuple[Dependency, ...]:
+        import types
+
+        python, owner = user_function(self.function)
+        if not isinstance(python, types.FunctionType) or is_library(
+            python.__code__.co_filename
+        ):
+            raise CannotRun("it is no function of the script's")
+        check_traces_unseen(python)
+        return dependencies_of_trace(python, owner, kind.objects)
+
+    def _check(self, variables: list[Any]) -> None:
+        if _COPIES * nbytes(variables) > memory()[1]:
+            raise CannotRun("copies of its variables would not fit in memory")
+        touched = {id(each) for each in variables}
+        if any(id(each) in touched for each in self._read_by_input()):
+            raise CannotRun("the input reads variables that it changes")
+
+    def _read_by_input(self) -> list[Any]:
+        if self.loop.source is None:
+            return []
+        from feedline.job.loops.facts import pipeline_of
+
+        pipeline = pipeline_of(self.loop)
+        if pipeline is None:
+            raise CannotRun("its input cannot be read as a pipeline")
+        return variables_in(pipeline)
+
+    def _compared(
+        self, relaxed: Relaxed, variables: list[Any], calls: list[Call]
+    ) -> OpenShapes:
+        """With Grappler as it goes over the script's own traces; where that is not
+        the same, without: known lengths let it do more."""
+        found: dict[bool, OpenShapes] = {}
+        for optimized in (True, False):
+            relaxed.optimized = optimized
+            comparison = Comparison(self.own, relaxed, variables, calls, self.now)
+            found[optimized] = comparison.made(self.trace_s)
+            if found[optimized].equal or not found[optimized].repeats:
+                return found[optimized]
+        relaxed.optimized = True
+        return found[True]
+
+    # ------------------------------------------------------------------- each call
+
+    def _kind(self, args: Any, kwargs: Any) -> Kind | None:
+        try:
+            return kind_of((args, kwargs))
+        except Exception:  # of an object of the script's own
+            log.info("a call cannot be told by its kind", exc_info=True)
+            return None
+
+    def _in_try(self, frame: FrameType) -> bool:
+        with self.watch.pause():
+            return caught(frame)
+
+    def _chosen(self, kind: Kind, frame: FrameType) -> Shape:
+        """For a shape that is new. Once the script has changed what tracing looks at,
+        it has a trace of its own, which sees the change."""
+        relaxed = next((each for each in self._relaxed if each.takes(kind)), None)
+        if relaxed is None or self._in_try(frame) or not self._as_it_was():
+            return Shape(own=True)
+        shape = Shape(own=False, relaxed=relaxed)
+        return Shape(own=True) if self._earns(shape) else shape
+
+    def _as_it_was(self) -> bool:
+        return all(held.is_same() for held in self._held)
+
+    def _earns(self, shape: Shape) -> bool:
+        """Would a trace of its own pay for this shape, by what it still saves? It is
+        expected once in each pass over the data that is left, or else as often as it
+        came so far."""
+        gap = self._gap_s()
+        loop, future = self.loop, shape.calls
+        if loop.epochs is not None:
+            passes = max(loop.passes, shape.calls, 1)
+            future = max(future, loop.epochs - passes + 1)
+            if loop.steps_per_epoch is not None:
+                left = loop.epochs * loop.steps_per_epoch - self.calls
+                future = min(future, left - self.account.steps)
+        if gap <= 0 or future * gap <= self.trace_s:
+            return False
+        return self._as_it_was()
+
+    def _gap_s(self) -> float:
+        """What a step of the open trace takes longer."""
+        assert self.found is not None
+        steps = self.account.calls
+        each = median(steps[-64:]) if steps else self.found.relaxed_s
+        return each * (1 - self._part())
+
+    def _part(self) -> float:
+        """Of a step of the open trace, what one with a trace of its own takes."""
+        assert self.found is not None
+        return self.found.own_s / max(self.found.relaxed_s, 1e-9)
+
+    def _first(self, shape: Shape, args: Any, kwargs: Any) -> Any:
+        """Errors of a shape are the script's own: it is put back, and its own trace
+        raises them."""
+        begin = self.now()
+        kept = values_of(self._variables)
+        shape.calls += 1
+        assert shape.relaxed is not None
+        try:
+            with self.watch.pause():
+                result = shape.relaxed(*args, **kwargs)
+        except Exception as error:
+            put(self._variables, kept)
+            self.stop(f"it raised {type(error).__name__} with open lengths")
+            return self._plain(args, kwargs)
+        self.account.shapes += 1
+        self.account.plain += self.trace_s
+        self._note(self.now() - begin, first=True)
+        return result
+
+    def _open(self, relaxed: Relaxed, args: Any, kwargs: Any) -> Any:
+        begin = self.now()
+        with self.watch.pause():
+            result = relaxed(*args, **kwargs)
+        self._note(self.now() - begin)
+        return result
+
+    def _note(self, seconds: float, *, first: bool = False) -> None:
+        account = self.account
+        account.steps += 1
+        account.spent += seconds
+        account.calls.append(seconds)
+        if not first:
+            account.plain += seconds * self._part()
+        lost = -account.saved
+        if lost > _LOST * self.trace_s:
+            self.stop("it came to take longer than tracing each shape")
+
+
+def _not_allowed(found: OpenShapes) -> str:
+    if not found.repeats:
+        return (
+            "the step does not repeat itself to the bit in TensorFlow, so that nobody "
+            "can tell whether it is the same; it needs --allow numeric"
+        )
+    return f"the results differ by {found.largest:.1e}; it needs --allow numeric"
