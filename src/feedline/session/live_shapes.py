@@ -31,6 +31,7 @@ from feedline.fixes.means.own_step.relaxed import (
 )
 from feedline.job.loops.loop import CannotRun
 from feedline.job.loops.snapshot import nbytes, variables_in
+from feedline.job.loops.unfed import UnfedLoop
 from feedline.job.script.functions import user_function
 from feedline.job.script.watch import Watch
 from feedline.job.source.dependencies import Dependency
@@ -103,6 +104,7 @@ class LiveShapes:
         self.calls = 0
         self.traces: list[float] = []  # the seconds of calls that were traced
         self.began: float | None = None  # after the first, which makes its variables
+        self.predicted = 0.0
         self.lost: Callable[[str], None] = lambda _: None
         self._seen: dict[Kind, Shape] = {}
         self._examples: dict[Kind, Call] = {}
@@ -110,6 +112,11 @@ class LiveShapes:
         self._held: tuple[Dependency, ...] = ()
         self._variables: list[Any] = []
         self._trials = 0
+
+    @property
+    def unfed(self) -> bool:
+        """Does no dataset feed its loop?"""
+        return isinstance(self.loop, UnfedLoop)
 
     @property
     def trace_s(self) -> float:
@@ -127,6 +134,19 @@ class LiveShapes:
         if self.began is None:
             return 0.0
         return sum(self.traces[1:]) / max(self.now() - self.began, 1e-9)
+
+    @property
+    def matters(self) -> bool:
+        """Is it on, or does tracing again take a good part of the time?"""
+        traced = self.traced_again >= _SHAPES - 1 and self.share > _LEAST_SHARE
+        return self.phase == "on" or self.account.steps > 0 or traced
+
+    def first(self, call: Call, frame: FrameType, seconds: float) -> None:
+        """The call that has made the variables."""
+        self.calls += 1
+        self.traces.append(seconds)
+        self.began = self.now()
+        self._guarded(lambda: self._traced(None, call, frame))
 
     def call(self, args: Any, kwargs: Any, frame: FrameType) -> Any:
         if self.phase == "over":
@@ -190,7 +210,9 @@ class LiveShapes:
             return
         self._seen[kind] = Shape(own=True)
         self._examples[kind] = call
-        alike = without_ones([each for each in self._examples if each.rest == kind.rest])
+        alike = without_ones(
+            [each for each in self._examples if each.rest == kind.rest]
+        )
         for each in [*self._examples][: -2 * _SHAPES]:
             del self._examples[each]
         if len(alike) >= _SHAPES and self._pays():
@@ -257,6 +279,7 @@ class LiveShapes:
         self._check(variables)
         found = self._compared(relaxed, variables, calls[-_SHAPES:])
         self.found = found
+        self.predicted = self._before_s() / max(found.relaxed_s, 1e-9)
         if not found.equal:
             self.grade = "numeric"
             if self.grade not in self.allowed:
@@ -267,6 +290,13 @@ class LiveShapes:
         if self.phase != "on":
             self.phase = "on"
             self.done(self)
+
+    def _before_s(self) -> float:
+        """What a step takes that is traced once for its shape, by all that is known of
+        how often that comes."""
+        assert self.found is not None
+        passes = self.loop.epochs or 1
+        return (self.trace_s + (passes - 1) * self.found.own_s) / passes
 
     def _judged(self, kind: Kind) -> tuple[Dependency, ...]:
         import types

@@ -51,6 +51,7 @@ from feedline.session.in_passing import InPassing
 from feedline.session.memory import Remembered
 from feedline.session.messages import Order, Outcome
 from feedline.session.own_loops import OwnLoops
+from feedline.session.own_shapes import OwnShapes
 from feedline.session.plans import loops_to_rewrite, plan_for, refusal
 from feedline.session.seen import seen_by
 from feedline.session.worth import Budget, TooShort
@@ -76,6 +77,8 @@ class Runner(Examination):
         self.measuring_s = 0.0
         self.in_passing = InPassing(self.clock)
         self.own_loops = OwnLoops(self)
+        self.shapes = OwnShapes(self)
+        self.watch.functions.leader = self.shapes
         self._why_not = ""
         self._found: Basis | None = None
         self._plans: list[SavedPlan] = []
@@ -112,6 +115,7 @@ class Runner(Examination):
     def ended(self, code: int) -> None:  # noqa: ARG002
         self.live.end()
         self.own_loops.ended()
+        self.shapes.ended()
         saved = self.applied.close()
         if saved:
             self.say(saved)
@@ -128,17 +132,19 @@ class Runner(Examination):
 
     def _came_to(self) -> Outcome:
         applied, own = self.applied, self.own_loops
+        shapes = self.shapes
         steps, seconds = own.trained()
+        more_steps, more_seconds = shapes.trained()
         return structs.replace(
             seen_by(self.watch),
             plan=self.made or self.given or self.recalled,
             learned=tuple(self._learned),
             basis=self._found,
-            applied=bool(applied.steps or applied.replaces or own.on),
+            applied=bool(applied.steps or applied.replaces or own.on or shapes.on()),
             trained=Trained(
-                applied.steps + steps,
-                applied.seconds + seconds,
-                self.measuring_s + own.cost_s,
+                applied.steps + steps + more_steps,
+                applied.seconds + seconds + more_seconds,
+                self.measuring_s + own.cost_s + shapes.cost_s,
             ),
             uncured=own.uncured,
         )
@@ -295,6 +301,15 @@ class Runner(Examination):
         with suppress(TooShort):
             return Budget(self.order.seconds).for_training(training_s)
         return 0.0
+
+    def uses(self, plan: SavedPlan) -> None:
+        """Said once, of a plan of an earlier run."""
+        if self.given is None and self.recalled is not plan:
+            self._reuse(plan)
+
+    @property
+    def has_found(self) -> bool:
+        return self._found is not None
 
     def _reuse(self, plan: SavedPlan) -> None:
         self.recalled = plan
@@ -462,7 +477,7 @@ class Runner(Examination):
             if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
                 return
         if self.given is None:
-            self._reuse(plan)
+            self.uses(plan)
         asked = fixes.own_loop(plan.edits)
         if asked.as_graph:
             own = loop.own_step()
@@ -478,6 +493,9 @@ class Runner(Examination):
         would be wrong."""
         self.say(f"the step runs from Python again: {why}")
         self._unsaid(lambda asked: asked.as_graph or asked.fused)
+
+    def lost_open_shapes(self) -> None:
+        self._unsaid(lambda asked: asked.open_shapes)
 
     def _together_lost(self, why: str) -> None:
         self.say(f"steps are launched one by one again: {why}")
@@ -504,7 +522,7 @@ class Runner(Examination):
             return
         if why:
             self.in_passing.why.setdefault(id(loop), why)
-            if not self.order.told:
+            if not self.order.told and not self.shapes.on(loop):
                 self.say(f"the training at {loop.where} runs without fixes: {why}")
 
     def _not_cured(self, loop: Any) -> str:

@@ -7,10 +7,10 @@ than one whose lengths are known, so shapes that have a trace keep it, and a sha
 comes so often that a trace of its own pays gets one.
 
 `feedline run` does this while the script trains, for a step that is called in a loop of
-the script's own: a function of the module, a method, a function in a function. After the
-third shape it traces the step with open lengths and compares it with the script's own
-traces on the calls so far, from several starts: all variables and all values that the
-step returns. Equal to the bit it is exact; where known lengths let TensorFlow's
+the script's own: a function of the module, a method, a function in a function. After
+the third shape it traces the step with open lengths and compares it with the script's
+own traces on the calls so far, from several starts: all variables and all values that
+the step returns. Equal to the bit it is exact; where known lengths let TensorFlow's
 optimizer of graphs (Grappler) round otherwise, with it and without, it is numeric.
 
 It is left alone where what changes is a Python value: pass it as a tensor. Also where

@@ -47,6 +47,17 @@ class Leader(Protocol):
     def leads(self, function: Any) -> bool:
         """Is it to be asked about this one, however quiet the watch is?"""
 
+    def first(
+        self,
+        function: Any,
+        original: Any,
+        args: Any,
+        kwargs: Any,
+        frame: FrameType,
+        seconds: float,
+    ) -> None:
+        """The first call of a function has shown that it trains."""
+
     def call(
         self, function: Any, original: Any, args: Any, kwargs: Any, frame: FrameType
     ) -> Any:
@@ -95,6 +106,9 @@ class Functions:
                     loop.inside_now += watch.clock.now() - begin
             if note.training:
                 watch.tell(self._stepped, function, note, args, kwargs, frame)
+            if note.calls == 1 and note.training and self.leader is not None:
+                seconds, first = watch.clock.now() - begin, self.leader.first
+                watch.tell(first, function, original, args, kwargs, frame, seconds)
 
     def led(self, function: Any) -> bool:
         """While its loop need not be noted any more: is somebody else to call it?"""

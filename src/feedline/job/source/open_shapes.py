@@ -1,9 +1,9 @@
-"""May a `tf.function` of the user's be traced for several shapes at once, so less often?
+"""May a `tf.function` of the user's be traced once for several shapes?
 
 What its Python does while it is traced would happen once instead of once per shape; so
-its source must be of the kind that `graph_safe.py` asks for, and may not look at a shape
-that would be open: `x.shape[0] == 1` is then another question. And the script must not
-ask how often it was traced, nor save the traces.
+its source must be of the kind that `graph_safe.py` asks for, and may not look at a
+shape that would be open: `x.shape[0] == 1` is then another question. And the script
+must not ask how often it was traced, nor save the traces.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import libcst as cst
 
 from feedline.fixes.patching import CannotEdit
 from feedline.report.patches import lines
+from feedline.report.patches.arguments import put
 from feedline.report.patches.document import Document, Splice
 from feedline.report.patches.names import tensorflow_module
 from feedline.report.patches.tree import Tree
@@ -31,24 +32,15 @@ def with_option(document: Document, at: int, option: str) -> None:
     tree = document.tree
     node = _function(tree, tree.line(at))
     name = tensorflow_module(tree, node)
-    known = {f"{name}.function".encode()} if name is not None else set()
+    known = None if name is None else f"{name}.function"
     for decorator in node.decorators:
         made = decorator.decorator
-        start, end = tree.span(made)
-        if isinstance(made, cst.Call):
-            if tree.code(made.func).encode() not in known:
-                continue
-            given = [each.keyword.value for each in made.args if each.keyword]
-            if option in given:
-                raise CannotEdit(f"{option} is given already")
-            close = tree.text.rindex(b")", start, end)
-            inside = tree.text[start:close].rstrip()
-            comma = b"" if inside.endswith((b"(", b",")) else b", "
-            comma = b" " if inside.endswith(b",") else comma
-            at = start + len(inside)
-            document.splice(Splice(at, at, comma + f"{option}=True".encode()))
+        if isinstance(made, cst.Call) and tree.code(made.func) == known:
+            call = next(each for each in tree.calls if each.node is made)
+            put(document, call, option, "True")
             return
-        if tree.code(made).encode() in known:
+        if not isinstance(made, cst.Call) and tree.code(made) == known:
+            end = tree.span(made)[1]
             document.splice(Splice(end, end, f"({option}=True)".encode()))
             return
     raise CannotEdit("it is made a tf.function in another place")
