@@ -186,10 +186,11 @@ class LiveShapes:
     # ------------------------------------------------------------ the script's own
 
     def _plain(self, args: Any, kwargs: Any) -> Any:
-        before, begin = self.watch.tracing_seconds, self.now()
+        count = self.function.experimental_get_tracing_count
+        before, begin = count(), self.now()
         result = self.own(*args, **kwargs)
         self.calls += 1
-        if self.watch.tracing_seconds > before:
+        if count() > before:
             self.traces.append(self.now() - begin)
         return result
 
@@ -371,16 +372,18 @@ class LiveShapes:
         expected once in each pass over the data that is left, or else as often as it
         came so far."""
         gap = self._gap_s()
-        loop, future = self.loop, shape.calls
-        if loop.epochs is not None:
-            passes = max(loop.passes, shape.calls, 1)
-            future = max(future, loop.epochs - passes + 1)
-            if loop.steps_per_epoch is not None:
-                left = loop.epochs * loop.steps_per_epoch - self.calls
-                future = min(future, left - self.account.steps)
-        if gap <= 0 or future * gap <= self.trace_s:
+        if gap <= 0 or self._expected_calls(shape) * gap <= self.trace_s:
             return False
         return self._as_it_was()
+
+    def _expected_calls(self, shape: Shape) -> float:
+        loop, calls = self.loop, max(1, shape.calls)
+        if loop.epochs is None:
+            return shape.calls
+        if loop.passes:
+            each = max(1.0, calls / loop.passes)
+            return each * max(0, loop.epochs - loop.passes + 1)
+        return loop.epochs - calls + 1 if calls <= loop.epochs else calls
 
     def _gap_s(self) -> float:
         """What a step of the open trace takes longer."""

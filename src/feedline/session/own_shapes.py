@@ -65,6 +65,7 @@ class OwnShapes:
         except Exception:
             log.info("a tf.function cannot be followed", exc_info=True)
             return
+        self.runner.watch.began = True
         if live is not None:
             live.first((args, kwargs), frame, seconds)
             self._lives[function] = live
