@@ -182,12 +182,12 @@ TF = "import tensorflow as tf\n"
         (
             (
                 "class T:\n    @tf.function(  # slow\n        autograph=False,  # a\n"
-                "    )\n    def step(self):\n        ..."
+                "    )\n    def f(self):\n        ..."
             ),
             at("reduce-retracing", 3, op="def", args={"option": "reduce_retracing"}),
             (
                 "class T:\n    @tf.function(  # slow\n        autograph=False,  # a\n"
-                "        reduce_retracing=True,\n    )\n    def step(self):\n        ..."
+                "        reduce_retracing=True,\n    )\n    def f(self):\n        ..."
             ),
         ),
         (

@@ -68,6 +68,8 @@ def trace(relaxed: Relaxed, function: Any, call: Call) -> list[Any]:
         except CannotPutBack as reason:
             raise CannotRun(str(reason)) from None
         found |= {id(variable): variable for variable in touched}
+    if any("distribute" in type(each).__module__ for each in found.values()):
+        raise CannotRun("a strategy runs it")
     return list(found.values())
 
 

@@ -13,9 +13,9 @@ came of it.
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from statistics import median
 from types import FrameType
 from typing import Any, Literal
@@ -47,6 +47,7 @@ _SHAPES = 3  # with traces of their own, before one for all is made
 _MOST_TRIALS = 3
 _LEAST_SHARE = 0.05  # of the time so far that tracing took
 _COPIES = 6  # of the variables that must fit in the free memory
+_REMEMBERED = 256  # calls, for which batches of other shapes are held on to
 _LOST = 2.0  # traces that may be lost before it is taken off
 
 Phase = Literal["watched", "on", "over"]
@@ -91,9 +92,9 @@ class LiveShapes:
         *,
         expected: bool = False,
     ) -> None:
-        self.loop, self.function, self.watch = loop, function, watch
+        self.loop, self.watch, self._call = loop, watch, call
+        self._function = weakref.ref(function)  # a model may hang on it
         self.allowed, self.done, self.expected = allowed, done, expected
-        self.own = partial(call, function)
         self.now = watch.clock.now
         self.phase: Phase = "watched"
         self.why_not = ""
@@ -111,7 +112,16 @@ class LiveShapes:
         self._relaxed: list[Relaxed] = []
         self._held: tuple[Dependency, ...] = ()
         self._variables: list[Any] = []
-        self._trials = 0
+        self._trials = self._traced_at = 0
+        self._open_traces: list[float] = []
+
+    @property
+    def function(self) -> Any:
+        """None once the script has let it go."""
+        return self._function()
+
+    def own(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self.function, *args, **kwargs)
 
     @property
     def unfed(self) -> bool:
@@ -121,8 +131,12 @@ class LiveShapes:
     @property
     def trace_s(self) -> float:
         """What a call takes that is traced."""
-        later = self.traces[1:] or self.traces
-        return median(later) if later else 0.0
+        return median(self.traced_s) if self.traced_s else 0.0
+
+    @property
+    def traced_s(self) -> list[float]:
+        """Calls that were traced, without the first, which made the variables too."""
+        return self.traces[1:] or self._open_traces or self.traces
 
     @property
     def traced_again(self) -> int:
@@ -177,7 +191,9 @@ class LiveShapes:
         if self.phase == "over":
             return
         was, self.phase, self.why_not = self.phase, "over", why
-        self._examples.clear()
+        for each in (self._examples, self._seen, self._relaxed, self._variables):
+            each.clear()
+        self._held = ()
         if was == "on":
             self.lost(why)
         else:
@@ -192,6 +208,9 @@ class LiveShapes:
         self.calls += 1
         if count() > before:
             self.traces.append(self.now() - begin)
+            self._traced_at = self.calls
+        elif self.calls - self._traced_at > _REMEMBERED:
+            self._examples.clear()
         return result
 
     def _watched(self, kind: Kind | None, args: Any, kwargs: Any, frame: Any) -> Any:
@@ -276,7 +295,9 @@ class LiveShapes:
         relaxed = Relaxed(function, kinds)
         calls = [self._examples[each] for each in kinds if each in self._examples]
         example = calls[-1] if unknown is None else unknown[1]
+        begin = self.now()
         variables = trace(relaxed, function, example)
+        self._open_traces.append(self.now() - begin)
         self._check(variables)
         found = self._compared(relaxed, variables, calls[-_SHAPES:])
         self.found = found
@@ -382,8 +403,8 @@ class LiveShapes:
             return shape.calls
         if loop.passes:
             each = max(1.0, calls / loop.passes)
-            return each * max(0, loop.epochs - loop.passes + 1)
-        return loop.epochs - calls + 1 if calls <= loop.epochs else calls
+            return float(each * max(0, loop.epochs - loop.passes + 1))
+        return float(loop.epochs - calls + 1 if calls <= loop.epochs else calls)
 
     def _gap_s(self) -> float:
         """What a step of the open trace takes longer."""

@@ -97,6 +97,8 @@ class OwnShapes:
         loop: Any = watch.active[-1] if watch.active else UnfedLoop(frame, watch.clock)
         loop.step_function = function
         self._bound[id(loop)] = self._binding(loop)
+        if isinstance(loop, UnfedLoop):
+            loop.step_function = None  # a model may hang on it
         known = self._known(loop)
         opens = known is not None and fixes.own_loop(known.edits).open_shapes
         if known is not None and not opens and isinstance(loop, UnfedLoop):
@@ -153,6 +155,7 @@ class OwnShapes:
         from feedline.session.shapes_found import found_by
 
         runner, loop = self.runner, live.loop
+        step, loop.step_function = loop.step_function, live.function
         try:
             with runner.watch.pause():
                 found = self._found[id(loop)] = found_by(live, runner.watch)
@@ -166,6 +169,8 @@ class OwnShapes:
                 runner.found_live(loop, job, measured, cured, plan)
         except Exception:
             log.info("open shapes could not be written down", exc_info=True)
+        finally:
+            loop.step_function = step
 
     def joined(self, loop: Any, found: Found) -> Found:
         """What was found of the input of this loop, with what is known of its step."""

@@ -52,7 +52,7 @@ def name_of(live: LiveShapes) -> str:
 def _faster(live: LiveShapes) -> Faster | None:
     """A step without and with it, over all steps that it made; before there are any,
     a step with a new shape. None where nothing was compared."""
-    account, traces = live.account, live.traces[1:] or live.traces
+    account, traces = live.account, live.traced_s
     if live.found is None:
         return None
     if account.steps:
