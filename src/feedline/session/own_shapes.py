@@ -101,10 +101,11 @@ class OwnShapes:
             loop.step_function = None  # a model may hang on it
         known = self._known(loop)
         opens = known is not None and fixes.own_loop(known.edits).open_shapes
-        if known is not None and not opens and isinstance(loop, UnfedLoop):
-            return None
-        if known is not None and opens:
+        unfed = isinstance(loop, UnfedLoop)
+        if known is not None and (opens or unfed):
             runner.uses(known)
+        if known is not None and unfed and not opens:
+            return None
         live = LiveShapes(
             loop, function, original, watch, runner.allowed, self._done, expected=opens
         )
@@ -118,8 +119,12 @@ class OwnShapes:
         plans = [order.plan] if order.plan is not None else plans
         now = self._bound[id(loop)]
         for plan in plans:
-            if plan.where == str(loop.where) and refusal(plan, now) is None:
+            if plan.where != str(loop.where):
+                continue
+            if refusal(plan, now) is None:
                 return plan
+            if loop.source is None:  # else it is said where the data is read
+                self.runner.refuses(plan, now)
         return None
 
     def _binding(self, loop: Any) -> Binding:
@@ -147,8 +152,7 @@ class OwnShapes:
         runner = self.runner
         runner.say(f"each shape of the step has a trace of its own again: {why}")
         runner.lost_open_shapes()
-        if live.unfed:
-            self._publish(live)
+        self._publish(live)
 
     def _publish(self, live: LiveShapes) -> None:
         """Whatever fails here costs the report."""
@@ -164,7 +168,8 @@ class OwnShapes:
                 if also is not None:
                     job, measured, cured = together(found, also)
                 plan: SavedPlan | None = None
-                if cured.edits or live.unfed:
+                first = not live.account.steps
+                if cured.edits or (live.unfed and first):
                     plan = plan_for(loop, self._bound[id(loop)], job.pipeline, cured)
                 runner.found_live(loop, job, measured, cured, plan)
         except Exception:

@@ -276,7 +276,7 @@ class Runner(Examination):
             return self._recall(loop, now)
         if str(loop.where) != self.given.where and self.given.where:
             return ()
-        return () if self._refuses(self.given, now) else self.given.edits
+        return () if self.refuses(self.given, now) else self.given.edits
 
     def _recall(self, loop: Any, now: Binding) -> tuple[Edit, ...] | None:
         """The edits of an earlier run that hold for this job; None where there is none,
@@ -330,7 +330,7 @@ class Runner(Examination):
                 f"what an earlier run found for {where} no longer holds: {changed}"
             )
 
-    def _refuses(self, plan: SavedPlan, now: Binding) -> bool:
+    def refuses(self, plan: SavedPlan, now: Binding) -> bool:
         """Is the job as it is now another than the plan was made for? Said once."""
         reason = refusal(plan, now)
         if reason is not None and self.given is None:
@@ -444,7 +444,7 @@ class Runner(Examination):
         pipeline = self.pipeline_of(dataset)
         if pipeline is None:
             return dataset
-        if self._refuses(
+        if self.refuses(
             replace(plan, made_for=without_step(plan.made_for)), bound(pipeline)
         ):
             return dataset
@@ -474,7 +474,7 @@ class Runner(Examination):
             return
         with self.watch.pause():
             step = Binding((step_of(loop),)) if plan.of_step else Binding()
-            if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
+            if self.refuses(replace(plan, made_for=only_step(plan.made_for)), step):
                 return
         if self.given is None:
             self.uses(plan)
@@ -495,7 +495,19 @@ class Runner(Examination):
         self._unsaid(lambda asked: asked.as_graph or asked.fused)
 
     def lost_open_shapes(self) -> None:
+        """The next run does without it as well."""
         self._unsaid(lambda asked: asked.open_shapes)
+        plan = self.made or self.recalled
+        if plan is None:
+            return
+        kept = [
+            (edit, grade)
+            for edit, grade in zip(plan.edits, plan.grades, strict=True)
+            if not fixes.own_loop((edit,)).open_shapes
+        ]
+        edits, found = tuple(e for e, _ in kept), tuple(g for _, g in kept)
+        self.made = replace(plan, edits=edits, grades=found)
+        self._learned.append(Remembered(self.made, self.order.seconds))
 
     def _together_lost(self, why: str) -> None:
         self.say(f"steps are launched one by one again: {why}")
