@@ -27,7 +27,7 @@ from feedline.job.private import tensorflow as tf_private
 from feedline.prove.weights import Array, alike, largest, same_arrays
 
 _MOVED = 1e-3
-_FEWEST_STARTS = 2
+_FEWEST_STARTS = 3
 _MOST_STARTS = 6
 
 

@@ -25,6 +25,7 @@ from feedline.fixes.means.own_step.relaxed import (
     Call,
     Kind,
     Relaxed,
+    by_what_they_tell,
     kind_of,
     options_forbid,
     without_ones,
@@ -44,6 +45,7 @@ from feedline.prove.live_shapes import Comparison, OpenShapes, put, trace, value
 log = logging.getLogger(__name__)
 
 _SHAPES = 3  # with traces of their own, before one for all is made
+_TELLING = 2  # of these, that are no powers of two
 _MOST_TRIALS = 3
 _LEAST_SHARE = 0.05  # of the time so far that tracing took
 _COPIES = 6  # of the variables that must fit in the free memory
@@ -236,7 +238,9 @@ class LiveShapes:
         for each in [*self._examples][: -2 * _SHAPES]:
             del self._examples[each]
         if len(alike) >= _SHAPES and self._pays():
-            self._try(alike[-2 * _SHAPES :], frame)
+            kinds, telling = by_what_they_tell(alike[-2 * _SHAPES :])
+            if telling >= _TELLING:
+                self._try(kinds, frame)
 
     def _pays(self) -> bool:
         """Is much of the time lost in tracing, and are there calls left to win it

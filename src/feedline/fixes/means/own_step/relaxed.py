@@ -90,6 +90,23 @@ def without_ones(kinds: Sequence[Kind]) -> list[Kind]:
     return [each for each in kinds if fits(each)]
 
 
+def by_what_they_tell(kinds: Sequence[Kind]) -> tuple[list[Kind], int]:
+    """Those that tell the most last, and how many tell anything: to divide by a length
+    and to multiply by its reciprocal is the same for every power of two."""
+    changing = [
+        (tensor, axis)
+        for tensor, shape in enumerate(kinds[0].shapes)
+        for axis in range(len(shape))
+        if len({_length(each, (tensor, axis)) for each in kinds}) > 1
+    ]
+
+    def tells(kind: Kind) -> bool:
+        lengths = (_length(kind, place) for place in changing)
+        return any(length & (length - 1) for length in lengths)
+
+    return sorted(kinds, key=tells), sum(map(tells, kinds))
+
+
 def options_forbid(function: Any) -> str:
     """Why another trace of this `tf.function` would help nothing; empty where not."""
     if tf_private.reduce_retracing.get(function, False):
