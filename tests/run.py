@@ -6,6 +6,9 @@ Lint, format, strict types, the import rule and the documentation come first:
 they take seconds. Then come the tests, two at a time, without the slow tier: every
 planted job, every example and every kind of loop, measured to the end, and whatever
 else measures. `tests/run.py -m slow` runs that, one by one.
+
+A worker that has nothing left takes tests over from the other, also out of the same
+file: the few that start whole trainings would else keep one core idle at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DEFAULT = ["-n", "2", "--dist", "loadfile", "-m", "not slow"]
+DEFAULT = ["-n", "2", "--dist", "worksteal", "-m", "not slow"]
 
 
 def checks(pytest_args: list[str], site: str) -> list[tuple[str, list[str]]]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from feedline.errors import FeedlineError, FeedlineWarning
-from feedline.measure.clock import FakeClock
+from tests.clock import FakeClock
 from tests.place import LIMIT
 
 pytestmark = pytest.mark.tensorflow
@@ -308,7 +308,8 @@ def test_wrong_arguments(wrong):
 
 def test_an_input_that_becomes_slow_in_epoch_2_is_named_once():
     """The monitor has a clock that is turned by hand. What a stage costs TensorFlow
-    counts by itself, so that the nap is a real one as well."""
+    counts by itself, so that the nap is a real one as well. Nothing reads ahead: each
+    nap falls into the step that waits for it, on however busy a machine."""
     clock, slow = FakeClock(), tf.Variable(0.0)
 
     def wait(x, y):
@@ -323,7 +324,10 @@ def test_an_input_that_becomes_slow_in_epoch_2_is_named_once():
         def on_epoch_begin(self, epoch, logs=None):
             slow.assign(0.0 if epoch == 0 else 0.01)
 
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
     source = D.from_tensors((X[:8], Y[:8])).repeat(100).map(wait)
+    source = source.with_options(options)
     monitor = often(feedline.Monitor(every=0.05, live=False))
     monitor._clock = clock
     with warnings.catch_warnings(record=True) as caught:
@@ -333,10 +337,10 @@ def test_an_input_that_becomes_slow_in_epoch_2_is_named_once():
     told = [str(w.message) for w in caught if w.category is FeedlineWarning]
     told = [text for text in told if "waits for its input" in text]
     assert len(told) == 1
-    assert told[0].startswith(("Since epoch 2", "Since epoch 3"))
+    assert told[0].startswith("Since epoch 2")
     assert "feedline why SCRIPT" in told[0]
     (warned,) = [w for w in monitor.summary.warnings if w.kind == "input"]
-    assert warned.epoch in (2, 3)
+    assert warned.epoch == 2
     assert warned.cause == "python-in-pipeline"
 
 

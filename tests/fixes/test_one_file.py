@@ -15,7 +15,7 @@ from feedline import fixes
 from feedline.fixes import pipeline
 from feedline.fixes.places import places
 from feedline.job.tfdata.pipeline import Where
-from feedline.report.patch import diff
+from feedline.report.patch import make
 from tests.causes.build import BATCH, SLICES, part
 from tests.cli.command import here
 from tests.fixes.build import looked_at, proposed
@@ -95,5 +95,5 @@ def test_one_file_makes_a_fix(example, tmp_path):
     where = Where(str(script), 2, line)
     (made,) = case.pipeline.find("prefetch")
     mine = case.pipeline.swap(made, replace(made, where=where))
-    text = diff(places(mine, [edit], None), tmp_path)
+    text = make(places(mine, [edit], None), tmp_path).text
     assert "+ds = tf.data.Dataset.range(9).prefetch(tf.data.AUTOTUNE)" in text

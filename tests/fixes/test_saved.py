@@ -17,9 +17,9 @@ from feedline.errors import FeedlineError
 from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
 from feedline.fixes.identity.part import Part
+from feedline.fixes.identity.stages import parts
 from feedline.fixes.saved import PlanError, SavedPlan, load, save
 from feedline.job.tfdata.pipeline import TensorSpec
-from feedline.prove.bound import mark as fingerprint
 from feedline.report.json import to_json
 from feedline.report.plans import load as load_whole
 from tests.causes.build import BATCH, SLICES, part
@@ -358,8 +358,12 @@ LOAD = part("map", 5.0, name="load", ops=("MatMul", "Sin"))
 BASE = (SLICES, LOAD, part("shuffle", buffer_size=9), BATCH)
 
 
-def mark(*parts, **changes):
-    pipeline = looked_at(*(parts or BASE)).pipeline
+def fingerprint(pipeline):
+    return Binding(tuple(parts(pipeline))).pipeline
+
+
+def mark(*stages, **changes):
+    pipeline = looked_at(*(stages or BASE)).pipeline
     return fingerprint(replace(pipeline, **changes))
 
 

@@ -20,12 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.clock import FakeClock
+
 from feedline.fixes.means.own_step.maker import OwnSteps
 from feedline.job.job import Job
 from feedline.job.loops.facts import job_of
 from feedline.job.script import run as script
 from feedline.job.script.watch import ScriptStopped, Watch
-from feedline.measure.clock import FakeClock, SystemClock
+from feedline.measure.clock import SystemClock
 
 MODEL = """\
 import keras

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedline.measure.clock import FakeClock
 from feedline.measure.experiment import difference, estimate, tight
 from feedline.measure.timing import compare
+from tests.clock import FakeClock
 
 times = st.floats(0.001, 1e6)
 rounds = st.lists(times, min_size=1, max_size=30)

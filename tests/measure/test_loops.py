@@ -16,7 +16,7 @@ from feedline.job.loops.feeds import Live, Ring, batch_size, resize
 from feedline.job.loops.function import FunctionLoop
 from feedline.job.loops.loop import CannotRun, InputFailed, LoopEnded, Ran, Run, drive
 from feedline.job.loops.python import PythonLoop
-from feedline.measure.clock import FakeClock
+from tests.clock import FakeClock
 
 pytestmark = pytest.mark.tensorflow
 

@@ -13,8 +13,9 @@ import pytest
 
 from feedline.job.script.watch import Watch
 from feedline.job.source import lines
-from feedline.measure.clock import FakeClock, SystemClock
+from feedline.measure.clock import SystemClock
 from feedline.measure.run import RunSampler
+from tests.clock import FakeClock
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from feedline.job.tfdata.pipeline import Pipeline, Stage
-from feedline.measure.clock import FakeClock, SystemClock
+from feedline.measure.clock import SystemClock
 from feedline.measure.nodes import Node, costs
 from feedline.measure.stages import watch_stages
+from tests.clock import FakeClock
 
 tf = pytest.importorskip("tensorflow")
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedline.job.loops.loop import CannotRun, LoopEnded, Ran, Run, drive
-from feedline.measure.clock import FakeClock
 from feedline.measure.measurement import StepTimes
 from feedline.measure.step import intercept, measure_curve, measure_step
+from tests.clock import FakeClock
 
 
 @dataclass

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from feedline.job.loops.loop import LoopEnded, Ran, drive
-from feedline.measure.clock import FakeClock
 from feedline.measure.measurement import Estimate
 from feedline.prove.faster import compare
 from feedline.prove.proof import Faster
+from tests.clock import FakeClock
 
 BEFORE, AFTER = object(), object()
 

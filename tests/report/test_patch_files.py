@@ -63,7 +63,8 @@ def test_names_from_the_current_directory_outside_of_git(tmp_path, monkeypatch):
         root = patch.root_of([place])
         if any((up / ".git").exists() for up in (tmp_path, *tmp_path.parents)):
             pytest.skip("the temporary folder is under git")
-        assert patch.diff([place], root).startswith(f"diff --git a/{name} b/{name}\n")
+        text = patch.make([place], root).text
+        assert text.startswith(f"diff --git a/{name} b/{name}\n")
     # Not below the current directory: from its own folder.
     assert patch.root_of([place], tmp_path / "elsewhere") == script.parent.resolve()
 

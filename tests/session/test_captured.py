@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from feedline.measure.profile import source
 from feedline.report.json import from_json, to_json
 from feedline.report.terminal import render
-from feedline.session.captured import report_of, trace
+from feedline.session.captured import report_of
 from tests.measure.profile.build import PARTS, Space, planted
 from tests.measure.profile.test_stages import fused
 
@@ -148,7 +149,7 @@ def test_a_job_that_only_computes_has_no_finding(tmp_path):
 def test_every_host_of_a_run_has_its_report(tmp_path):
     for host in "ab":
         planted(2).save(tmp_path / "plugins" / "profile" / "r" / f"{host}.xplane.pb")
-    assert len(trace(tmp_path)) == 2
+    assert len([report_of(file) for file in source.find(tmp_path)]) == 2
 
 
 def test_hostile_names_are_data(tmp_path):

@@ -11,12 +11,14 @@ import types
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from feedline.fixes.fix import AtOnce, Edit, Proposal
 from feedline.job.loops.call import CallLoop
 from feedline.job.script.watch import Watch
 from feedline.measure.clock import SystemClock
 from feedline.session.in_passing import InPassing, Seen, cured_of
+from tests.clock import FakeClock
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -41,21 +43,27 @@ def batches():
         yield rng.random((8, 4), np.float32), rng.random((8, 2), np.float32)
 
 
-def trained(passing=None, eager=False):
+def trained(passing=None, eager=False, source=None, callbacks=()):
     keras.utils.set_random_seed(3)
     model = keras.Sequential(
         [keras.Input((4,)), keras.layers.Dropout(0.5), keras.layers.Dense(2)]
     )
     model.compile("adam", "mse", run_eagerly=eager)
     loop = CallLoop("fit", None, SystemClock(), model.fit)
-    loop.model, loop.steps = model, 60
+    loop.model, loop.steps, loop.source = model, 60, source
 
     class Begin(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
             if passing is not None:
                 passing.follow(loop, "its data cannot be read twice")
 
-    model.fit(batches(), steps_per_epoch=30, epochs=2, verbose=0, callbacks=[Begin()])
+    model.fit(
+        batches() if source is None else source,
+        steps_per_epoch=30,
+        epochs=2,
+        verbose=0,
+        callbacks=[Begin(), *callbacks],
+    )
     return loop, [v.numpy() for v in (*model.variables, *model.optimizer.variables)]
 
 
@@ -74,17 +82,37 @@ def test_the_same_batches_are_trained_in_the_same_order(eager):
 
 
 def test_what_was_seen_of_it():
-    passing = InPassing(SystemClock())
-    loop, _ = trained(passing)
+    """By a clock that is turned by hand, and nothing reads ahead: a step waits 3 ms for
+    its batch and takes 5 ms more."""
+    clock = FakeClock()
+
+    def slow():
+        for batch in batches():
+            clock.sleep(0.003)
+            yield batch
+
+    class Works(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            clock.work(0.005)
+
+    signature = tuple(tf.TensorSpec((8, width)) for width in (4, 2))
+    source = tf.data.Dataset.from_generator(slow, output_signature=signature)
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    passing = InPassing(clock)
+    loop, _ = trained(passing, source=source.with_options(options), callbacks=[Works()])
     found, job, measured, _ = seen(passing, loop)
     assert found is loop
     assert job.notes == ("No fix was tried: its data cannot be read twice.",)
     assert measured.only_observed
     assert measured.step.batch_size == 8
-    assert 50 <= measured.step.steps < 60
+    assert measured.step.steps == 57  # the first calls trace
+    assert measured.step.observed.value == pytest.approx(8)
     shares = measured.step.shares()
     assert sum(shares.values()) == pytest.approx(1)
+    assert shares["input"] == pytest.approx(3 / 8)
     most = measured.step.observed.value * (1 + 1e-9)
+    assert measured.stages
     assert all(each.ms_per_batch <= most * each.parallelism for each in measured.stages)
 
 

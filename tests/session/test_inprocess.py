@@ -16,8 +16,9 @@ import tensorflow as tf
 import feedline
 from feedline.errors import FeedlineError
 from feedline.job.loops.snapshot import variables_of
-from feedline.measure.clock import FakeClock, SystemClock
+from feedline.measure.clock import SystemClock
 from feedline.session.inprocess import _build
+from tests.clock import FakeClock
 
 pytestmark = [
     pytest.mark.tensorflow,

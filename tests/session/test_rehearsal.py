@@ -204,7 +204,7 @@ def test_only_part_of_a_pipe_is_read_and_the_writer_waits(place):
     process.stdin.flush()
     assert process.stdout.readline() == "got one\n"
     assert process.stdout.readline() == "got two\n"
-    assert process.wait(60) == 0
+    assert process.wait(LIMIT) == 0
 
 
 # -------------------------------------------------------------------- signals
@@ -213,7 +213,16 @@ WAITS = """\
 signal.signal(signal.SIGUSR1, lambda *_: print("got USR1", flush=True))
 sys.stdin.read()
 print("ran", flush=True)
-time.sleep(TIME)
+time.sleep(100)
+"""
+HEARS = """\
+heard = []
+signal.signal(signal.SIGUSR1, lambda *_: heard.append("got USR1"))
+sys.stdin.read()
+print("ran", flush=True)
+while not heard and not os.path.exists(f"over-{os.getpid()}"):
+    time.sleep(0.02)
+print(*heard, flush=True)
 """
 
 
@@ -223,14 +232,19 @@ def started(place, text):
     process = place.start(*RUN, "train.py", stdin=-1)
     while "rehearsing" not in process.stderr.readline():
         pass
-    for _ in range(600):
-        for each in children(process.pid):
-            with open(f"/proc/{each}/status") as file:
-                caught = next(line for line in file if line.startswith("SigCgt"))
-            if int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1:
-                return process, each
-        time.sleep(0.05)
-    raise AssertionError("no rehearsal was started")
+    assert wait_until(lambda: ready(process.pid)), "no rehearsal was started"
+    return process, ready(process.pid)[0]
+
+
+def ready(pid: int) -> list[int]:
+    """The children that wait for the signal."""
+    found = []
+    for each in children(pid):
+        with open(f"/proc/{each}/status") as file:
+            caught = next(line for line in file if line.startswith("SigCgt"))
+        if int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1:
+            found.append(each)
+    return found
 
 
 def children(pid: int) -> list[int]:
@@ -245,9 +259,9 @@ def children(pid: int) -> list[int]:
 )
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGALRM"])
 def test_a_signal_that_ends_feedline_ends_all(place, name, send):
-    process, rehearsal = started(place, WAITS.replace("TIME", "100"))
+    process, rehearsal = started(place, WAITS)
     send(process.pid, getattr(signal, name))
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate(timeout=LIMIT)
     assert process.returncode == 128 + getattr(signal, name)
     assert out == ""
     assert "the script was not started" in error
@@ -256,25 +270,23 @@ def test_a_signal_that_ends_feedline_ends_all(place, name, send):
 
 
 def test_a_signal_for_the_script_is_kept_for_the_run(place):
-    process, rehearsal = started(place, WAITS.replace("TIME", "1.5"))
+    """The rehearsal, which does not get it, ends when told to; the run waits for it."""
+    process, rehearsal = started(place, HEARS)
     process.send_signal(signal.SIGUSR1)
-    out, _ = process.communicate(timeout=60)
+    (place.root / f"over-{rehearsal}").touch()
+    out, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0
     assert out == "ran\ngot USR1\n"
     assert wait_until(lambda: gone(rehearsal))
 
 
 def test_kill_9_of_feedline_ends_the_rehearsal(place):
-    process, rehearsal = started(place, WAITS.replace("TIME", "100"))
+    process, rehearsal = started(place, WAITS)
     assert len(os.listdir(place.temp)) == 1
     process.kill()
     process.wait(LIMIT)
     assert wait_until(lambda: gone(rehearsal))
-    for _ in range(200):
-        if not os.listdir(place.temp):
-            break
-        time.sleep(0.1)
-    assert os.listdir(place.temp) == []
+    assert wait_until(lambda: not os.listdir(place.temp))
 
 
 @pytest.mark.parametrize("folder", ["missing", "read-only"])

@@ -40,12 +40,15 @@ RICH = """\
         def on_epoch_end(self, epoch, logs=None):
             print("epoch", epoch, sorted(logs.items()))
 
-    ds = ds.shuffle(64).map(jitter).batch(8)
+    base = ds.shuffle(64).map(jitter)
+    ds = base.batch(8)
     valid = tf.data.Dataset.from_tensor_slices((pictures[:16, :40, :40], labels[:16]))
     valid = valid.batch(8)
     one = model.fit(ds, epochs=4, validation_data=valid, callbacks=[Log()], verbose=0)
     two = model.fit(ds, epochs=6, initial_epoch=4, callbacks=[Log()], verbose=0)
     told("weights", model, one, two)
+    print([y.numpy().tolist() for _, y in base.batch(10).take(2)])
+    print([y.numpy().tolist() for _, y in ds.take(2)])
     print("drawn", float(tf.random.uniform([])), np.random.rand())
     print("to standard error", file=sys.stderr)
 """

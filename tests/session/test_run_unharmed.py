@@ -19,6 +19,7 @@ from tests.scripts import (
     MARK,
     MODEL,
     PLAIN,
+    STOPPED,
     marked,
     planned,
     rehearsed,
@@ -60,16 +61,6 @@ def sabotaged(place, monkeypatch, where):
     (folder / "sitecustomize.py").write_text(text, "utf-8")
     path = [str(folder), *(p for p in sys.path if p)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
-
-
-STOPPED = """\
-class Stop(keras.callbacks.Callback):
-    def on_epoch_end(self, epoch, logs=None):
-        self.model.stop_training = epoch == 2
-
-history = model.fit(ds, epochs=100_000, callbacks=[Stop()], verbose=0)
-told("weights", model, history)
-"""
 
 
 def test_a_fault_of_ours_costs_the_fixes_not_the_job(place, monkeypatch):

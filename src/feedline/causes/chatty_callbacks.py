@@ -25,8 +25,9 @@ model.fit(dataset, callbacks=[Log()])
 
 ```python
 class Log(tf.keras.callbacks.Callback):
-    def on_epoch_end(self, epoch, logs=None):
-        writer.write(f"{epoch} {logs['loss']}")
+    def on_train_batch_end(self, batch, logs=None):
+        if batch % 100 == 0:
+            writer.write(f"{batch} {logs['loss']}")
 
 model.fit(dataset, callbacks=[Log()])
 ```

@@ -15,13 +15,13 @@ never changes.
 ## Example
 
 ```python
-dataset = dataset.map(random_crop).shuffle(1000).cache().batch(32)
+dataset = dataset.map(decode).map(random_crop).shuffle(1000).cache().batch(32)
 ```
 
 ## Use instead
 
 ```python
-dataset = dataset.cache().shuffle(1000).map(random_crop).batch(32)
+dataset = dataset.map(decode).cache().shuffle(1000).map(random_crop).batch(32)
 ```
 
 ## Fix

@@ -23,7 +23,10 @@ def train_step(words, labels):
 ## Use instead
 
 ```python
-dataset = dataset.map(lambda words, labels: (table.lookup(words), labels))
+def look_up(words, labels):
+    return table.lookup(words), labels
+
+dataset = dataset.map(look_up, num_parallel_calls=tf.data.AUTOTUNE)
 
 @tf.function
 def train_step(ids, labels):

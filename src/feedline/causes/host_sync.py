@@ -27,7 +27,8 @@ mean = tf.keras.metrics.Mean()
 for step, batch in enumerate(dataset):
     mean.update_state(train_step(batch))
     if step % 100 == 0:
-        print(step, mean.result().numpy())
+        losses.append(mean.result().numpy())
+        mean.reset_state()
 ```
 
 ## Fix

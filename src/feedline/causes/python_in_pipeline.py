@@ -15,7 +15,7 @@ Each call also copies its arrays in and out of TensorFlow.
 
 ```python
 def load(path):
-    return tf.py_function(load_with_numpy, [path], tf.float32)
+    return tf.py_function(load_with_pillow, [path], tf.uint8)
 
 dataset = paths.map(load, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 ```
@@ -24,7 +24,8 @@ dataset = paths.map(load, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 
 ```python
 def load(path):
-    return tf.io.decode_jpeg(tf.io.read_file(path))
+    image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+    return tf.image.resize(image, (224, 224))
 
 dataset = paths.map(load, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 ```

@@ -17,6 +17,7 @@ over several it pays only when every replica has enough to do.
 strategy = tf.distribute.MirroredStrategy()  # one device
 with strategy.scope():
     model = make_model()
+    model.compile(optimizer="adam", loss="mse")
 model.fit(dataset.batch(32))
 ```
 
@@ -24,6 +25,7 @@ model.fit(dataset.batch(32))
 
 ```python
 model = make_model()
+model.compile(optimizer="adam", loss="mse")
 model.fit(dataset.batch(32))
 ```
 

@@ -18,8 +18,9 @@ A fix's file holds its page (the module docstring) and
                        `exact`: a plan in a file cannot claim a better one
 
 It lies in `pipeline/`, `step/` or `advice/`; a page in `advice/` needs none of these:
-it is for a person to follow. Whether a fix keeps the data, and whether
-it is faster, is not decided here: `prove` does, by comparing and by measuring.
+it is for a person to follow, by the example of its cause where it shows none. Whether
+a fix keeps the data, and whether it is faster, is not decided here: `prove` does, by
+comparing and by measuring.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from feedline import causes
 from feedline.errors import FeedlineError
-from feedline.fixes import advice, pipeline, step
+from feedline.fixes import advice, conditions, pipeline, step
 from feedline.fixes.args import Takes
 from feedline.fixes.fix import (
     GRADES,
@@ -75,6 +77,7 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
+_EXAMPLE = "## Example\n"
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,8 @@ def all() -> Mapping[str, Fix]:  # noqa: A001 - read as `fixes.all()`
     """Every fix by its name, in the order of the alphabet."""
     found = {}
     for code in _modules():
-        page = inspect.cleandoc(code.__doc__ or "")
         name = code.__name__.rpartition(".")[2].replace("_", "-")
+        page = _page(code, name)
         least = getattr(code, "least", _exact)
         found[name] = Fix(
             name=name,
@@ -133,6 +136,16 @@ def _modules() -> Iterator[ModuleType]:
     for folder in (pipeline, step, advice):
         for module in pkgutil.iter_modules(folder.__path__):
             yield importlib.import_module(f"{folder.__name__}.{module.name}")
+
+
+def _page(code: ModuleType, name: str) -> str:
+    """Advice without an example of its own has that of the first cause it cures."""
+    page = inspect.cleandoc(code.__doc__ or "")
+    if code.__package__ != advice.__name__ or _EXAMPLE in page:
+        return page
+    shown = (cause.page for cause in causes.all().values() if name in cause.fixes)
+    example = next(shown, "").partition(_EXAMPLE)[2].partition("## Fix")[0]
+    return f"{page.rstrip()}\n\n{_EXAMPLE}{example.rstrip()}" if example else page
 
 
 def _exact(_: Edit) -> Grade:
@@ -217,7 +230,8 @@ def apply(pipeline: Pipeline, edits: Iterable[Edit]) -> Pipeline:
             raise CannotFix(f"feedline has no fix named {edit.fix!r}")
         if fix.apply is not None:
             try:
-                pipeline = fix.apply(pipeline, edit)
+                before, pipeline = pipeline, fix.apply(pipeline, edit)
+                conditions.repeats_draw_alike(before, pipeline)
             except KeyError as missing:
                 raise CannotFix(f"the edit {edit.fix} lacks {missing}") from None
             except FeedlineError as reason:  # a rewriting that is not possible here

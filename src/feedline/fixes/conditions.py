@@ -50,6 +50,26 @@ def keeps_order(pipeline: Pipeline) -> None:
         raise CannotFix("the options let parallel stages hand on in any order")
 
 
+def repeats_draw_alike(before: Pipeline, after: Pipeline) -> None:
+    """TensorFlow makes one stage of a shuffle and a repeat that stands right behind it,
+    which takes its seeds otherwise than the two do: from the second pass on the order
+    is another. Whether they touch may not change."""
+    if repeated_shuffles(before) != repeated_shuffles(after):
+        raise CannotFix(
+            "a shuffle and the repeat behind it draw otherwise when a stage stands "
+            "between them"
+        )
+
+
+def repeated_shuffles(pipeline: Pipeline) -> list[int]:
+    """Numbers of the shuffles that a repeat stands right behind."""
+    return sorted(
+        stage.inputs[0].number
+        for stage in pipeline.stages()
+        if stage.op == ops.REPEAT and stage.inputs[0].op == ops.SHUFFLE
+    )
+
+
 def alone(stage: Stage) -> None:
     """What its functions do concerns nobody but the elements: they may be run
     elsewhere, several at once or not at all for an element that nobody reads."""

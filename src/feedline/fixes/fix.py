@@ -7,7 +7,7 @@ it names the fix, the stage it works on by its number, and a few plain values.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from feedline.errors import FeedlineError
@@ -103,6 +103,11 @@ class Case:
 
     def cost(self, stage: Stage) -> StageCost | None:
         return next((c for c in self.costs if c.index == stage.number >= 0), None)
+
+    def with_cost(self, cost: StageCost, **changes: Any) -> tuple[StageCost, ...]:
+        """The stages' costs, this one changed."""
+        other = replace(cost, **changes)
+        return tuple(other if each is cost else each for each in self.costs)
 
     def movable(self, stage: Stage) -> bool:
         """May what stands at and before this stage be made again without a

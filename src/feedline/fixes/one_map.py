@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from feedline.fixes import conditions
@@ -25,8 +24,7 @@ def proposals(
             continue
         if not conditions.holds(check, case.pipeline, edit, fits):
             continue
-        less = replace(cost, ms_per_batch=cost.ms_per_batch * share)
-        costs = tuple(less if each is cost else each for each in case.costs)
+        costs = case.with_cost(cost, ms_per_batch=cost.ms_per_batch * share)
         yield Proposal(edit, grade, stage.where, costs)
 
 
@@ -51,5 +49,4 @@ def rewritten(
     rewrite: Callable[[Stage], Callable[..., Any]],
 ) -> Pipeline:
     stage = check(pipeline, edit, fits)
-    args = {**stage.args, "func": rewrite(stage)}
-    return pipeline.swap(stage, replace(stage, args=args))
+    return pipeline.swap(stage, stage.given(func=rewrite(stage)))

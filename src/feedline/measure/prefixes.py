@@ -12,7 +12,6 @@ then the CPU time in between made as many elements as were read.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
@@ -20,8 +19,6 @@ from typing import Any
 
 from feedline.job.loops.loop import Clock
 from feedline.job.tfdata.pipeline import Pipeline
-
-log = logging.getLogger(__name__)
 
 _BUFFER_BYTES = 64 * 2**20
 _WINDOW_SECONDS = 0.03

@@ -9,7 +9,6 @@ a table of just those rows tells what it should cost.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +18,6 @@ from feedline.job.script.watch import Update
 from feedline.job.tfdata.pipeline import Where
 from feedline.measure.measurement import TableCost
 from feedline.measure.timing import compare
-
-log = logging.getLogger(__name__)
 
 _SMALL_PARAMETERS = 500_000
 _SMALL_TABLE = 5_000

@@ -46,18 +46,14 @@ def look(
     steady = readings[_SETTLED:]
     if not steady:
         return
-    waiting = _waiting(steady)
-    if waiting is not None:
-        yield waiting
-    uneven = _uneven(steady, waits)
-    if uneven is not None:
-        yield uneven
-    slower = _slower(steady)
-    if slower is not None:
-        yield slower
-    growing = _growing(steady, free)
-    if growing is not None:
-        yield growing
+    for found in (
+        _waiting(steady),
+        _uneven(steady, waits),
+        _slower(steady),
+        _growing(steady, free),
+    ):
+        if found is not None:
+            yield found
 
 
 def _shares(readings: Sequence[Reading]) -> list[Estimate]:

@@ -7,7 +7,6 @@ the difference of two looks, where the pipeline still has the same shape.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +19,6 @@ from feedline.measure.machine import look
 from feedline.measure.measurement import Estimate, Measurement, StageCost, StepTimes
 from feedline.measure.nodes import Node, costs, read_model
 from feedline.report.format import ms
-
-log = logging.getLogger(__name__)
 
 _ROSE = 1.5
 

@@ -20,8 +20,3 @@ def bound_without_input(step: Part) -> Binding:
     """The same for a training that no dataset feeds."""
     nothing = Part("pipeline", "the training without a dataset")
     return Binding((nothing, step, versions(), machine(cores())))
-
-
-def mark(pipeline: Pipeline) -> str:
-    """`Binding.pipeline` of this pipeline."""
-    return Binding(tuple(parts(pipeline))).pipeline

@@ -143,8 +143,8 @@ def pinned(pipeline: Pipeline) -> Pipeline:
     the same shuffles."""
     while free := [s for s in pipeline.find(ops.SHUFFLE) if _unseeded(s)]:
         stage = free[0]
-        args = {**stage.args, "seed": _SEED + max(0, stage.number)}
-        pipeline = pipeline.swap(stage, replace(stage, args=args))
+        seed = _SEED + max(0, stage.number)
+        pipeline = pipeline.swap(stage, stage.given(seed=seed))
     return pipeline
 
 

@@ -34,7 +34,7 @@ from feedline.report.patches.functions import as_graph, with_option
 from feedline.report.patches.names import autotune_at
 from feedline.report.patches.unified import unified
 
-__all__ = ["Outcome", "Patch", "Place", "diff", "make", "places", "root_of", "save"]
+__all__ = ["Outcome", "Patch", "Place", "make", "places", "root_of", "save"]
 
 log = logging.getLogger(__name__)
 
@@ -63,13 +63,9 @@ class Patch:
         return tuple(each for each in self.outcomes if each.how == "left")
 
 
-def diff(places: Sequence[Place], root: Path) -> str:
-    """The changes of these places as a unified diff, with names from `root`."""
-    return make(places, root).text
-
-
 def make(places: Sequence[Place], root: Path) -> Patch:
-    """The same, with what became of each place. Reads the files, writes none."""
+    """The changes of these places as a unified diff, with names from `root`, and what
+    became of each place. Reads the files, writes none."""
     root = Path(os.path.realpath(root))
     found: dict[int, Outcome] = {}
     text = ""

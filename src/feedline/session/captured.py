@@ -4,7 +4,6 @@ observed. Nothing is run and nothing is tried, and the report says so.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from time import perf_counter
 
@@ -20,11 +19,6 @@ from feedline.report.report import Report
 from feedline.session.judge import judge
 
 _FIT = ("train_function", "multi_step_on_iterator", "one_step_on_iterator")
-
-
-def trace(path: str | os.PathLike[str]) -> tuple[Report, ...]:
-    """One report for each host of the newest run at `path`."""
-    return tuple(report_of(file) for file in source.find(path))
 
 
 def report_of(file: Path) -> Report:

@@ -18,9 +18,8 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.job import marks
-from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.hooks import datasets
-from feedline.job.tfdata import owners
+from feedline.job.tfdata import ops, owners
 from feedline.job.tfdata.ops import OPS, Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.job.tfdata.read import read
@@ -65,6 +64,7 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
                 f"the script can read {stage.label()} at {stage.where} in another way, "
                 "and its state would have two owners"
             )
+        _check_draws(before, after)
         parts: dict[int, Any] = {}
         known = rebuild(after, parts=parts)
         setattr(known, marks.TUNED, True)
@@ -76,6 +76,20 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
                 put(old, made)
         put(dataset, known)
     return known
+
+
+def _check_draws(before: Pipeline, after: Pipeline) -> None:
+    """Draws that run ahead below a state, such as a shuffle's, could be seen: by who
+    takes a part of it, again and again."""
+    was = {id(stage) for stage in before.stages()}
+    for stage in after.stages():
+        if id(stage) in was or not owners.keeps_state(stage):
+            continue
+        if any(map(_draws_under_a_seed, map(Pipeline, stage.inputs))):
+            raise CannotFix(
+                f"{stage.label()} stands behind draws under a seed; the script could "
+                "see that they run ahead"
+            )
 
 
 def may_go_back(dataset: Any) -> bool:
@@ -107,7 +121,7 @@ def _derived(dataset: Any) -> Any | None:
         return None
     found = list(_outermost(pipeline.root))
     for stage, instead in found:
-        pipeline = pipeline.swap(stage, read(instead).root)
+        pipeline = pipeline.swap(stage, _in_place_of(stage, read(instead).root))
     if not found:
         return None
     made = rebuild(pipeline)
@@ -115,13 +129,42 @@ def _derived(dataset: Any) -> Any | None:
     return made
 
 
-def _outermost(stage: Stage) -> Iterator[tuple[Stage, Any]]:
+def _in_place_of(stage: Stage, instead: Stage) -> Stage:
+    """Without a prefetch of ours behind a shuffle: TensorFlow makes one stage of a
+    shuffle and the repeat right behind it, which draws otherwise than the two do."""
+    below = instead
+    while stage.op == ops.SHUFFLE and below.has(Fact.PASSES_ON):
+        (below,) = below.inputs
+    return below if below.op == ops.SHUFFLE else instead
+
+
+def _outermost(
+    stage: Stage, above: tuple[Stage, ...] = ()
+) -> Iterator[tuple[Stage, Any]]:
     known = stage.handle.dataset.__dict__.get(_MARK)
     if known is not None and known.dataset is not None:
-        yield stage, known.dataset
-        return
+        seen = _goes_on_early(above) and _draws_under_a_seed(read(known.dataset))
+        if not seen or owners.keeps_state(stage):
+            yield stage, known.dataset
+            return
     for upstream in stage.inputs:
-        yield from _outermost(upstream)
+        yield from _outermost(upstream, (*above, stage))
+
+
+def _goes_on_early(above: tuple[Stage, ...]) -> bool:
+    """May a pass over what these stages read end early, and another follow in the same
+    iterator? What was drawn ahead in the first would then be missing in the second."""
+    repeats = (n for n, each in enumerate(above) if each.has(Fact.REPEATS))
+    first = next(repeats, len(above))
+    return any(not each.has(Fact.READS_TO_END) for each in above[first:])
+
+
+def _draws_under_a_seed(pipeline: Pipeline) -> bool:
+    return any(
+        function.random and function.seeded
+        for stage in pipeline.stages()
+        for function in stage.functions
+    )
 
 
 def shared(pipeline: Pipeline) -> frozenset[int]:
@@ -147,11 +190,4 @@ def shared(pipeline: Pipeline) -> frozenset[int]:
 
 def _behind(dataset: Any) -> set[int]:
     """What it reads, directly or not, and itself; told by identity."""
-    seen: set[int] = set()
-    left = [dataset]
-    while left:
-        one = left.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            left += tf_private.inputs(one)()
-    return seen
+    return {id(each) for each in owners.chain(dataset)}

@@ -37,7 +37,7 @@ def train_step(inputs, targets):
 
 
 kept = []
-for epoch in range(12):
+for epoch in range(6):
     for inputs, targets in train:
         kept.append(float(train_step(inputs, targets)))
     print("epoch", epoch, kept[-1], float(accuracy.result()))

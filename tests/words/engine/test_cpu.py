@@ -53,8 +53,7 @@ def assert_same(dim, slow, fast):
     assert fast[1].loss == pytest.approx(slow[1].loss, rel=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
-@given(
+OPTIONS = (
     st.integers(0, 2**32),
     st.sampled_from(["skipgram", "cbow"]),
     st.sampled_from(["ns", "hs"]),
@@ -63,7 +62,9 @@ def assert_same(dim, slow, fast):
     st.integers(1, 8),
     st.integers(1, 14),
 )
-def test_same_as_the_reference(seed, model, loss, grams, dim, window, negative):
+
+
+def same_by_both(seed, model, loss, grams, dim, window, negative):
     ends = both(
         text(seed),
         seed,
@@ -76,6 +77,21 @@ def test_same_as_the_reference(seed, model, loss, grams, dim, window, negative):
         negative=negative,
     )
     assert_same(*ends)
+
+
+@settings(max_examples=10, deadline=None)
+@given(*OPTIONS)
+def test_same_as_the_reference(seed, model, loss, grams, dim, window, negative):
+    same_by_both(seed, model, loss, grams, dim, window, negative)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(*OPTIONS)
+def test_same_as_the_reference_hundreds_of_times(
+    seed, model, loss, grams, dim, window, negative
+):
+    same_by_both(seed, model, loss, grams, dim, window, negative)
 
 
 def test_same_where_a_sentence_is_longer_than_the_buffer():

@@ -32,6 +32,17 @@ Quiet = Annotated[
         "--quiet", "-q", help="No progress, no summary.", rich_help_panel="Output"
     ),
 ]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="DIR",
+        help="Save to DIR.",
+        show_default=False,
+        rich_help_panel="Output",
+    ),
+]
 
 
 def takes(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feedline.cli.words.options import Quiet, plain, takes
-from feedline.words.training.options import OUTPUT, Options
+from feedline.cli.words.options import Out, Quiet, plain, takes
+from feedline.words.training.options import Options
 
 if TYPE_CHECKING:
     from feedline.words.vectors.vectors import Vectors
@@ -25,17 +25,7 @@ def train(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Train into DIR.",
-            show_default=False,
-            rich_help_panel=OUTPUT,
-        ),
-    ],
+    out: Out,
     quiet: Quiet = False,
     **options: Any,
 ) -> None:

@@ -6,21 +6,4 @@ same, the log has fewer lines.
 
 Keras' own TensorBoard callback writes every batch with `update_freq="batch"`; a number
 there means so often.
-
-## Example
-
-```python
-class Log(tf.keras.callbacks.Callback):
-    def on_train_batch_end(self, batch, logs=None):
-        writer.write(f"{batch} {logs['loss']}")
-```
-
-## Use instead
-
-```python
-class Log(tf.keras.callbacks.Callback):
-    def on_train_batch_end(self, batch, logs=None):
-        if batch % 100 == 0:
-            writer.write(f"{batch} {logs['loss']}")
-```
 """

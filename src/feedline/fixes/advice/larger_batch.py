@@ -3,20 +3,6 @@
 Fewer and larger steps are another training: the learning rate must be tuned again,
 and the result may be better or worse. Therefore advice, with the measured curve,
 and never applied.
-
-## Example
-
-```python
-dataset = dataset.batch(32)
-model.compile(optimizer=tf.keras.optimizers.Adam(1e-3), loss="mse")
-```
-
-## Use instead
-
-```python
-dataset = dataset.batch(256)
-model.compile(optimizer=tf.keras.optimizers.Adam(3e-3), loss="mse")
-```
 """
 
 from __future__ import annotations

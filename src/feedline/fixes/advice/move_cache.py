@@ -6,16 +6,4 @@ first shuffle or random draw. Advice: the training changes, to what the code was
 to do. The random stage runs in every epoch again, so an epoch takes longer.
 
 Remove the old file if the cache is on disk: it still holds the old draws.
-
-## Example
-
-```python
-dataset = dataset.map(decode).map(random_crop).shuffle(1000).cache().batch(32)
-```
-
-## Use instead
-
-```python
-dataset = dataset.map(decode).cache().shuffle(1000).map(random_crop).batch(32)
-```
 """

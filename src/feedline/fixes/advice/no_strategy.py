@@ -4,20 +4,4 @@ A `tf.distribute` strategy splits every batch and adds up gradients across devic
 one device there is nothing to share, and that work remains. Make and compile the model
 outside of the strategy's scope. Advice: keep the strategy if the same script also runs
 on several devices.
-
-## Example
-
-```python
-strategy = tf.distribute.MirroredStrategy()  # one device
-with strategy.scope():
-    model = make_model()
-    model.compile(optimizer="adam", loss="mse")
-```
-
-## Use instead
-
-```python
-model = make_model()
-model.compile(optimizer="adam", loss="mse")
-```
 """

@@ -8,7 +8,6 @@ are the same: exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
@@ -32,17 +31,12 @@ def propose(case: Case) -> Iterator[Proposal]:
         kept = min(1.0, after.elements_per_batch / max(before.elements_per_batch, 1e-9))
         if kept > 0.98:
             continue
-        less = replace(
+        costs = case.with_cost(
             before,
             ms_per_batch=before.ms_per_batch * kept,
             elements_per_batch=after.elements_per_batch,
         )
-        yield Proposal(
-            edit,
-            "exact",
-            stage.where,
-            tuple(less if each is before else each for each in case.costs),
-        )
+        yield Proposal(edit, "exact", stage.where, costs)
 
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:

@@ -85,9 +85,9 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage, way = check(pipeline, edit), edit.args["way"]
     if way == "turns":
-        new = replace(stage, args={**stage.args, "num_parallel_calls": AUTOTUNE})
+        new = stage.given(num_parallel_calls=AUTOTUNE)
     elif way == "mixed":
-        new = replace(stage, args={**stage.args, "num_parallel_reads": AUTOTUNE})
+        new = stage.given(num_parallel_reads=AUTOTUNE)
     elif stage.op == ops.FLAT_MAP:
         new = replace(stage, op=ops.PARALLEL_INTERLEAVE, args=_ahead())
     else:
@@ -99,8 +99,7 @@ def _proposal(
     case: Case, stage: Stage, cost: StageCost, edit: Edit, grade: Grade
 ) -> Proposal:
     threads = min(case.measured.machine.cores, _AHEAD)
-    wide = replace(cost, asynchronous=True, parallelism=threads)
-    costs = tuple(wide if each is cost else each for each in case.costs)
+    costs = case.with_cost(cost, asynchronous=True, parallelism=threads)
     return Proposal(edit, grade, stage.where, costs)
 
 

@@ -47,12 +47,11 @@ def propose(case: Case) -> Iterator[Proposal]:
             _kept(stage)
         except Refused:
             continue
-        less = replace(
+        costs = case.with_cost(
             cost,
             ms_per_batch=(1 - _KEPT) * cost.ms_per_batch,
             ms_per_element=(1 - _KEPT) * cost.ms_per_element,
         )
-        costs = tuple(less if each is cost else each for each in case.costs)
         yield Proposal(Edit("keep-results", stage.number), "exact", stage.where, costs)
 
 

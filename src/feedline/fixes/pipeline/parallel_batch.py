@@ -7,7 +7,6 @@ batches are copied at the same time. The same batches in the same order: exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
@@ -28,13 +27,9 @@ def propose(case: Case) -> Iterator[Proposal]:
             continue
         if not conditions.holds(check, case.pipeline, edit):
             continue
-        wide = replace(cost, asynchronous=True, parallelism=case.measured.machine.cores)
-        yield Proposal(
-            edit,
-            "exact",
-            stage.where,
-            tuple(wide if each is cost else each for each in case.costs),
-        )
+        cores = case.measured.machine.cores
+        costs = case.with_cost(cost, asynchronous=True, parallelism=cores)
+        yield Proposal(edit, "exact", stage.where, costs)
 
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
@@ -48,8 +43,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = check(pipeline, edit)
-    args = {**stage.args, "num_parallel_calls": AUTOTUNE}
-    return pipeline.swap(stage, replace(stage, args=args))
+    return pipeline.swap(stage, stage.given(num_parallel_calls=AUTOTUNE))
 
 
 PATCH = Patch(give_threads, run_parallel)

@@ -16,7 +16,6 @@ could get the same draw.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes, flag
@@ -51,13 +50,8 @@ def propose(case: Case) -> Iterator[Proposal]:
         fits = conditions.holds(check, case.pipeline, edit)
         if not fits or not case.movable(stage):
             continue
-        wide = replace(cost, asynchronous=True, parallelism=cores)
-        yield Proposal(
-            edit,
-            "exact",
-            stage.where,
-            tuple(wide if each is cost else each for each in case.costs),
-        )
+        costs = case.with_cost(cost, asynchronous=True, parallelism=cores)
+        yield Proposal(edit, "exact", stage.where, costs)
 
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
@@ -82,8 +76,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
         from feedline.fixes.means.rewrite.draws import draw_apart
 
         return draw_apart(pipeline, stage)
-    args = {**stage.args, "num_parallel_calls": AUTOTUNE}
-    return pipeline.swap(stage, replace(stage, args=args))
+    return pipeline.swap(stage, stage.given(num_parallel_calls=AUTOTUNE))
 
 
 def _needs_split(stage: Stage) -> bool:

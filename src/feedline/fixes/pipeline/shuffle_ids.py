@@ -10,7 +10,6 @@ The same elements in the same order: exact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
@@ -36,16 +35,8 @@ def propose(case: Case) -> Iterator[Proposal]:
         if start <= 0 or cost is None:
             continue
         # The epoch's start is part of the shuffle's price here.
-        yield Proposal(
-            edit,
-            "exact",
-            stage.where,
-            tuple(
-                replace(each, ms_per_batch=0.0) if each is cost else each
-                for each in case.costs
-            ),
-            note="epoch start",
-        )
+        costs = case.with_cost(cost, ms_per_batch=0.0)
+        yield Proposal(edit, "exact", stage.where, costs, note="epoch start")
 
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:

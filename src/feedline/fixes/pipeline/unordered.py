@@ -62,8 +62,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:  # noqa: ARG001
     check(pipeline)
     while insisting := [s for s in pipeline.stages() if _insists(s)]:
         stage = insisting[0]
-        args = {**stage.args, "deterministic": False}
-        pipeline = pipeline.swap(stage, replace(stage, args=args))
+        pipeline = pipeline.swap(stage, stage.given(deterministic=False))
     return replace(pipeline, options={**pipeline.options, "deterministic": False})
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from feedline.fixes import conditions
 from feedline.fixes.args import Takes
@@ -46,18 +45,13 @@ def propose(case: Case) -> Iterator[Proposal]:
     edit = Edit("vectorize-map", stage.number)
     if not conditions.holds(check, case.pipeline, edit) or not case.movable(stage):
         return
-    whole = replace(
+    costs = case.with_cost(
         cost,
         ms_per_batch=at_once.value,
         ms_per_element=at_once.value,
         elements_per_batch=1.0,
     )
-    yield Proposal(
-        edit,
-        "exact",
-        stage.where,
-        tuple(whole if each is cost else each for each in case.costs),
-    )
+    yield Proposal(edit, "exact", stage.where, costs)
 
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:

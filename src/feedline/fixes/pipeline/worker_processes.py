@@ -39,13 +39,8 @@ def propose(case: Case) -> Iterator[Proposal]:
         fits = conditions.holds(check, case.pipeline, edit)
         if not fits or not case.movable(stage):
             continue
-        wide = replace(cost, asynchronous=True, parallelism=workers)
-        yield Proposal(
-            edit,
-            "exact",
-            stage.where,
-            tuple(wide if each is cost else each for each in case.costs),
-        )
+        costs = case.with_cost(cost, asynchronous=True, parallelism=workers)
+        yield Proposal(edit, "exact", stage.where, costs)
 
 
 def check(pipeline: Pipeline, edit: Edit) -> Stage:
@@ -74,13 +69,10 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
         raise CannotFix(f"{stage.label()} may keep a state: {why}")
     if stage.op == ops.FROM_GENERATOR:
         return pipeline.swap(stage, replace(moved.stage(), number=stage.number))
-    args = {
-        **stage.args,
-        "func": moved.func,
-        "num_parallel_calls": moved.calls,
-        "deterministic": True,
-    }
-    return pipeline.swap(stage, replace(stage, args=args))
+    new = stage.given(
+        func=moved.func, num_parallel_calls=moved.calls, deterministic=True
+    )
+    return pipeline.swap(stage, new)
 
 
 def _of_pydataset(stage: Stage) -> bool:

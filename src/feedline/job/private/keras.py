@@ -11,8 +11,6 @@ from feedline.job.private.expected import Expected, load
 GLOBAL_STATE = "keras.src.backend.common.global_state"
 """Looked up in `sys.modules`: it is asked about only where Keras is loaded already."""
 
-RANDOM_PACKAGE = "keras.src.random"
-
 # Modules that are changed as they are loaded (`script/hooks.py` says how).
 TRAINER = "keras.src.backend.tensorflow.trainer"
 OPTIMIZER = "keras.src.optimizers.base_optimizer"
@@ -24,9 +22,7 @@ TABLE: dict[str, Expected] = {
     "seed_generator": Expected(
         "keras.src.random.seed_generator", ("global_seed_generator",)
     ),
-    "global_state": Expected(
-        GLOBAL_STATE, ("GLOBAL_STATE_TRACKER", "get_global_attribute")
-    ),
+    "global_state": Expected(GLOBAL_STATE, ("GLOBAL_STATE_TRACKER",)),
 }
 
 _attribute = partial(Attribute, "keras")

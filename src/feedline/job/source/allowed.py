@@ -14,8 +14,6 @@ import sys
 import types
 from typing import Any
 
-from feedline.job.private import keras
-
 _ROOTS = ("tensorflow", "keras", "tf_keras")
 _BUILTINS = {
     *("zip", "len", "range", "enumerate", "list", "tuple", "dict", "set", "sum"),
@@ -146,11 +144,6 @@ def _is_public(value: Any) -> bool:
     return not space or space in _TENSORFLOW
 
 
-def draws_from_keras(value: Any) -> bool:
-    """Does it draw from Keras' seed of the whole program, where it is given none?"""
-    return str(getattr(value, "__module__", None)).startswith(keras.RANDOM_PACKAGE)
-
-
 def may_make(kind: type) -> bool:
     """May a step make such objects? Making some counts their names, or makes
     variables."""
@@ -194,10 +187,3 @@ def _named(root: str, paths: set[str]) -> list[type]:
 def is_container(value: Any) -> bool:
     """A list or a dict, also as Keras keeps them."""
     return isinstance(value, list | dict | set)
-
-
-def seed_of_keras() -> Any:
-    """The seed generator of the whole program, if there is one."""
-    state = sys.modules.get(keras.GLOBAL_STATE)
-    found = getattr(state, "get_global_attribute", None)
-    return found("global_seed_generator") if found is not None else None

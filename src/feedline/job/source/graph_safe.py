@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import sys
 import types
 import weakref
@@ -29,8 +28,6 @@ from feedline.job.source import allowed, watched
 from feedline.job.source.allowed import keeps_only_variables
 from feedline.job.source.dependencies import Dependency, contents
 from feedline.job.source.lines import is_library
-
-log = logging.getLogger(__name__)
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range)
 _ROOTS = ("tensorflow", "keras", "tf_keras")
@@ -70,40 +67,6 @@ def dependencies_of_model(model: Any) -> tuple[Dependency, ...]:
     return tuple(_look_at(model).held.values())
 
 
-def reached_by(model: Any) -> list[Any]:
-    """All variables that the user's code in a step of `fit` can come by, whoever made
-    them; raises `CannotRun` where that cannot be told."""
-    look = _look_at(model)
-    if look.draws_from_keras:
-        seed = allowed.seed_of_keras()
-        if seed is None:
-            raise CannotRun("it draws from the seed of Keras, which is not made yet")
-        look.object(seed)
-    return list(look.variables.values())
-
-
-def keeps_state(model: Any) -> bool:
-    """May an eager step of `fit` keep or print something that nobody could put back?"""
-    from feedline.job.loops.snapshot import variables_of
-
-    try:
-        known = {_identity(each) for each in (*variables_of(model), *_begun(model))}
-        stray = [v for v in reached_by(model) if _identity(v) not in known]
-    except CannotRun as reason:
-        log.info("a step may keep state: %s", reason)
-        return True
-    if stray:
-        log.info("a step may change variables that are not its model's: %s", stray)
-    return bool(stray)
-
-
-def _begun(model: Any) -> Iterable[Any]:
-    """The variables of metrics given to `compile`: a fit begins by resetting them."""
-    look = Look(graph=False)
-    look.content(vars(model).get(keras_private.compile_metrics.name), "a metric")
-    return look.variables.values()
-
-
 def _look_at(model: Any) -> Look:
     """Nothing of the user's is run: his `metrics` may do anything."""
     look = Look(graph=False)
@@ -136,8 +99,6 @@ class Look:
     def __init__(self, *, graph: bool) -> None:
         self.graph = graph
         self.held: dict[tuple[int, Any], Dependency] = {}
-        self.variables: dict[int, Any] = {}
-        self.draws_from_keras = False
         self._done: dict[tuple[int, int], Any] = {}  # held on to: an `id` stays taken
         self._named: set[str] = set()
         self._methods: dict[str, list[tuple[Any, Any]]] = {}
@@ -243,9 +204,8 @@ class Look:
     def object(self, value: Any) -> None:
         """One of TensorFlow's or Keras', or of a class of the user's: what the user
         wrote in it counts, and what he may switch in it."""
-        if not self._is_new(value) or is_graph(value) or self._is_variable(value):
+        if not self._is_new(value) or is_graph(value) or _is_variable(value):
             return
-        self._variables_of(value)
         parts = [value]
         flatten = inspect.getattr_static(
             type(value), keras_private.flatten_layers.name, None
@@ -257,23 +217,6 @@ class Look:
             self._switches(part)
             self._user_methods(part)
             self._inside(part)
-
-    def _is_variable(self, value: Any) -> bool:
-        import tensorflow as tf
-
-        found = isinstance(value, tf.Variable) or is_keras_variable(value)
-        if found:
-            self.variables.setdefault(_identity(value), value)
-        return found
-
-    def _variables_of(self, value: Any) -> None:
-        """By properties of the library's alone."""
-        for name in ("variables", "state"):
-            static = inspect.getattr_static(type(value), name, None)
-            if isinstance(static, property) and not is_users(static.fget):
-                found = getattr(value, name)
-                for each in found if isinstance(found, list | tuple) else [found]:
-                    self._is_variable(each)
 
     def _switches(self, part: Any) -> None:
         inside = getattr(part, "__dict__", {})
@@ -333,10 +276,9 @@ def is_graph(value: Any) -> bool:
     return is_tensorflow(type(value)) and hasattr(value, "python_function")
 
 
-def is_tensorflow(kind: type, *, own: bool = True) -> bool:
-    """Is it a class of TensorFlow's or Keras', or with `own` one made from such?"""
-    kinds = kind.__mro__ if own else (kind,)
-    return any(_is_theirs(each) for each in kinds)
+def is_tensorflow(kind: type) -> bool:
+    """Is it a class of TensorFlow's or Keras', or one made from such?"""
+    return any(_is_theirs(each) for each in kind.__mro__)
 
 
 def _is_theirs(kind: type) -> bool:
@@ -396,11 +338,10 @@ def _is_scalar(value: Any) -> bool:
     return type(value).__module__ == "numpy" and isinstance(value, np.generic)
 
 
-def _identity(variable: Any) -> int:
-    """Keras' variables have one of TensorFlow's in them."""
-    return id(
-        keras_private.value(variable) if is_keras_variable(variable) else variable
-    )
+def _is_variable(value: Any) -> bool:
+    import tensorflow as tf
+
+    return isinstance(value, tf.Variable) or is_keras_variable(value)
 
 
 def is_keras_variable(value: Any) -> bool:

@@ -217,9 +217,6 @@ class Body:
             self._attribute(node.func, called=True)
         else:
             self._visit(node.func)
-        seeded = any(each.arg == "seed" for each in node.keywords)
-        if allowed.draws_from_keras(called) and not seeded:
-            self.look.draws_from_keras = True
         for each in given:
             plain = each.value if isinstance(each, ast.Starred) else each
             if is_users(called) and allowed.is_container(self._resolve(plain)):

@@ -8,16 +8,11 @@ input. So `read.py` and `rebuild.py` need not know any of these classes.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 MADE_BY = "made_by"
-"""The argument of a stage that holds its `Maker`."""
-
-
-class Maker(Protocol):
-    """Makes the dataset of an own stage. Two makers that are equal make the same."""
-
-    def __call__(self, source: Any) -> Any: ...
+"""The argument of a stage that holds its maker: called with a dataset, it makes the
+stage over it. Two makers that are equal make the same."""
 
 
 class OwnStage:

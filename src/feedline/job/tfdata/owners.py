@@ -98,7 +98,7 @@ def reachable(pipeline: Pipeline) -> frozenset[int]:
     outside = held_by_others(
         [stage.handle.dataset for stage in stages],
         by=[
-            *(each.__dict__ for each in _chain(pipeline.root.handle.dataset)),
+            *(each.__dict__ for each in chain(pipeline.root.handle.dataset)),
             *(each.__dict__ for each in recognised.alive()),
         ],
     )
@@ -106,7 +106,7 @@ def reachable(pipeline: Pipeline) -> frozenset[int]:
     return frozenset(stage.number for stage, held in pairs if held)
 
 
-def _chain(dataset: Any) -> Iterator[Any]:
+def chain(dataset: Any) -> Iterator[Any]:
     """A dataset and all that it reads, each once."""
     waiting, seen = [dataset], set()
     while waiting:

@@ -96,6 +96,10 @@ class Stage:
     number: int = field(default=-1, compare=False)
     handle: Any = field(default=None, repr=False, compare=False)
 
+    def given(self, **args: Any) -> Stage:
+        """The same with other arguments, or more."""
+        return replace(self, args={**self.args, **args})
+
     def has(self, fact: Fact) -> bool:
         """Does this hold for its op? Of an op that is not known nothing does."""
         return ops.has(self.op, fact)

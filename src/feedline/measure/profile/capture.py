@@ -72,9 +72,8 @@ class Lane:
 class Capture:
     """`host_ops` are the step's operations that ran on the CPU while no device
     computed; `traced` are functions that were traced anew, and how often;
-    `after_ms` is what follows the last step and is counted nowhere; `threads` are
-    those seen of the largest pool, `eager_ops` operations per step that Python ran
-    one by one."""
+    `threads` are those seen of the largest pool, `eager_ops` operations per step that
+    Python ran one by one."""
 
     source: str
     step_ms: tuple[float, ...]
@@ -92,7 +91,6 @@ class Capture:
     cores: int | None = None
     threads: int = 1
     eager_ops: float = 0.0
-    after_ms: float = 0.0
     lanes: tuple[Lane, ...] = ()
     marks: tuple[tuple[float, float], ...] = ()
     notes: tuple[str, ...] = ()

@@ -56,7 +56,6 @@ def examine(space: Space, source: str) -> Capture:
         cores=_cores(hosts),
         threads=_threads(hosts, fed),
         eager_ops=_eager(hosts, windows),
-        after_ms=steps.after / 1e6,
         lanes=draw(host, devices, parts, steps, stages),
         marks=tuple(_marks(windows)),
         notes=tuple(remarks(space, host, devices, steps)),

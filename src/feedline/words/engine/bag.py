@@ -86,33 +86,17 @@ def move(mean: Any, change: Any, total: Any, depth: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def cbow(
-    tokens: Any,
-    x: Any,
-    y: Any,
-    stride: Any,
-    depth: Any,
-    keep: Any,
-    noise: Any,
-    offsets: Any,
-    nodes: Any,
-    codes: Any,
-    gram_offsets: Any,
-    gram_ids: Any,
-    longest: Any,
-    widest: Any,
-    window: Any,
-    negative: Any,
-    signs: Any,
-    state: Any,
-    rate: Any,
-    slope: Any,
-    floor: Any,
-    tally: Any,
+    tokens: Any, weights: Any, draws: Any, paths: Any, grams: Any, work: Any
 ) -> Any:
     """One block of CBOW; with the tree where there is no noise to draw from.
 
     No path has more than `longest` tiles, and no word more than `widest` rows.
     """
+    x, y, stride, depth = weights
+    keep, noise, window, negative, state = draws
+    offsets, nodes, codes, longest = paths
+    gram_offsets, gram_ids, widest = grams
+    signs, rate, slope, floor, tally = work
     tree = noise.size == 0
     tiles = longest if tree else (1 + negative + TILE - 1) // TILE
     outputs = tiles * TILE
@@ -201,30 +185,14 @@ def cbow(
 
 @njit(nogil=True, cache=True)
 def subwords(
-    tokens: Any,
-    x: Any,
-    y: Any,
-    stride: Any,
-    depth: Any,
-    keep: Any,
-    noise: Any,
-    offsets: Any,
-    nodes: Any,
-    codes: Any,
-    gram_offsets: Any,
-    gram_ids: Any,
-    longest: Any,
-    widest: Any,
-    window: Any,
-    negative: Any,
-    signs: Any,
-    state: Any,
-    rate: Any,
-    slope: Any,
-    floor: Any,
-    tally: Any,
+    tokens: Any, weights: Any, draws: Any, paths: Any, grams: Any, work: Any
 ) -> Any:
     """One block of skip-gram whose inputs are words with their subwords."""
+    x, y, stride, depth = weights
+    keep, noise, window, negative, state = draws
+    offsets, nodes, codes, longest = paths
+    gram_offsets, gram_ids, widest = grams
+    signs, rate, slope, floor, tally = work
     tree = noise.size == 0
     tiles = longest if tree else (1 + negative + TILE - 1) // TILE
     outputs = tiles * TILE

@@ -43,67 +43,26 @@ def block(
     """Train on one block of tokens."""
     config = tables.config
     tokens = _read_only(tokens)
+    # As the kernels take them: they differ in what they need of it.
     x, y = weights.inputs.reshape(-1), weights.outputs.reshape(-1)
-    shape = (weights.stride, depth_of(config.dim, WIDTH))
-    rate = (rates.start, rates.slope, rates.floor)
+    rows = (x, y, weights.stride, depth_of(config.dim, WIDTH))
+    sizes = (config.window, config.negative)
+    draws = (tables.keep, tables.noise, *sizes, np.uint64(seed))
     tally = new_tally()
-    state = np.uint64(seed)
     tree = config.loss == "hs"
-    paths = (tables.path_offsets, tables.path_nodes, tables.path_codes)
     longest = -(-tables.longest_path // TILE)
+    paths = (tables.path_offsets, tables.path_nodes, tables.path_codes, longest)
     signs = blank_signs(longest + 1) if tree else noise_signs(config.negative)
+    work = (signs, rates.start, rates.slope, rates.floor, tally)
     if config.model == "skipgram" and not config.subwords:
         if tree:
-            examples, kept = skipgram.with_tree(
-                tokens,
-                x,
-                y,
-                *shape,
-                tables.keep,
-                *paths,
-                longest,
-                config.window,
-                signs,
-                state,
-                *rate,
-                tally,
-            )
+            examples, kept = skipgram.with_tree(tokens, rows, draws, paths, work)
         else:
-            examples, kept = skipgram.with_noise(
-                tokens,
-                x,
-                y,
-                *shape,
-                tables.keep,
-                tables.noise,
-                config.window,
-                config.negative,
-                signs,
-                state,
-                *rate,
-                tally,
-            )
+            examples, kept = skipgram.with_noise(tokens, rows, draws, work)
     else:
         kernel = bag.cbow if config.model == "cbow" else bag.subwords
-        examples, kept = kernel(
-            tokens,
-            x,
-            y,
-            *shape,
-            tables.keep,
-            tables.noise,
-            *paths,
-            tables.gram_offsets,
-            tables.gram_ids,
-            longest,
-            tables.widest_bag,
-            config.window,
-            config.negative,
-            signs,
-            state,
-            *rate,
-            tally,
-        )
+        grams = (tables.gram_offsets, tables.gram_ids, tables.widest_bag)
+        examples, kept = kernel(tokens, rows, draws, paths, grams, work)
     return Tally(loss_of(tally), int(examples), int(kept))
 
 

@@ -66,24 +66,11 @@ def gather(
 
 
 @njit(nogil=True, cache=True)
-def with_noise(
-    tokens: Any,
-    x: Any,
-    y: Any,
-    stride: Any,
-    depth: Any,
-    keep: Any,
-    noise: Any,
-    window: Any,
-    negative: Any,
-    signs: Any,
-    state: Any,
-    rate: Any,
-    slope: Any,
-    floor: Any,
-    tally: Any,
-) -> Any:
+def with_noise(tokens: Any, weights: Any, draws: Any, work: Any) -> Any:
     """One block, negative sampling. Gives the examples and the words kept."""
+    x, y, stride, depth = weights
+    keep, noise, window, negative, state = draws
+    signs, rate, slope, floor, tally = work
     no_input = x.size - stride
     no_output = y.size - stride
     tiles = (1 + negative + TILE - 1) // TILE
@@ -161,31 +148,17 @@ def with_noise(
 
 
 @njit(nogil=True, cache=True)
-def with_tree(
-    tokens: Any,
-    x: Any,
-    y: Any,
-    stride: Any,
-    depth: Any,
-    keep: Any,
-    offsets: Any,
-    nodes: Any,
-    codes: Any,
-    longest: Any,
-    window: Any,
-    signs: Any,
-    state: Any,
-    rate: Any,
-    slope: Any,
-    floor: Any,
-    tally: Any,
-) -> Any:
+def with_tree(tokens: Any, weights: Any, draws: Any, paths: Any, work: Any) -> Any:
     """One block, hierarchical softmax: the target is the path to the centre.
 
     `signs` has room for `longest` tiles and, after them, one of nothing. Every path
     begins at the root, so threads that write to those rows at once wait for each
     other's caches: the first tile is worked on in a copy, once for each centre.
     """
+    x, y, stride, depth = weights
+    keep, _, window, _, state = draws
+    offsets, nodes, codes, longest = paths
+    signs, rate, slope, floor, tally = work
     no_input = x.size - stride
     no_output = y.size - stride
     nothing = longest * 2 * WIDTH

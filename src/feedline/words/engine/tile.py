@@ -246,12 +246,8 @@ def single(
         a3 = fma(u, load(y, y3 + d), a3)
         a4 = fma(u, load(y, y4 + d), a4)
         a5 = fma(u, load(y, y5 + d), a5)
-    sa = load(signs, sign_a)
-    p = sigmoid(fma(sums(a0, a1, a2, a3, a4, a5), sa, load(signs, sign_a + WIDTH)))
-    product = load(tally, 0) * p
-    store(tally, WIDTH, load(tally, WIDTH) + exponent(product))
-    store(tally, 0, mantissa(product))
-    g = (splat(1.0) - p) * sa * splat(rate)
+    p, g = weigh(sums(a0, a1, a2, a3, a4, a5), signs, sign_a, rate)
+    count(p, tally)
     a0, a1, a2 = lane(g, 0), lane(g, 1), lane(g, 2)
     a3, a4, a5 = lane(g, 3), lane(g, 4), lane(g, 5)
     for d in range(0, depth, WIDTH):

@@ -14,7 +14,8 @@ from __future__ import annotations
 import secrets
 import shutil
 from pathlib import Path
-from typing import IO
+
+from filelock import FileLock
 
 from feedline.errors import CorpusError
 from feedline.files.whole import put_folder
@@ -30,20 +31,20 @@ class Building:
     def __init__(self, cache_dir: Path) -> None:
         self.place = cache_dir / NAME
         self.directory = cache_dir / f"{NAME}.building-{secrets.token_hex(4)}"
-        self._lock: IO[bytes] | None = None
+        self._lock = FileLock(cache_dir / f"{NAME}.lock")
 
     def __enter__(self) -> Building:
         cache_dir = self.place.parent
         try:
             cache_dir.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(cache_dir / f"{NAME}.lock")
+            self._lock.acquire()
             # Nobody else builds here now: what lies about was left by the killed.
             for left in cache_dir.glob(f"{NAME}.building-*"):
                 shutil.rmtree(left, ignore_errors=True)
             for left in cache_dir.glob(f"{NAME}.old-*"):
                 shutil.rmtree(left, ignore_errors=True)
         except OSError as error:
-            self._release()
+            self._lock.release()
             raise unwritable(cache_dir, error) from error
         return self
 
@@ -66,7 +67,7 @@ class Building:
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)
-        self._release()
+        self._lock.release()
 
     def _refuse_strangers(self) -> None:
         strangers = (
@@ -79,18 +80,3 @@ class Building:
                 f"{strangers[0]} was not made by feedline, and would be replaced. "
                 "Move it, or choose another directory for the encoded text."
             )
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
-
-def _locked(path: Path) -> IO[bytes]:
-    file = path.open("ab")
-    try:
-        import fcntl
-    except ImportError:  # Windows: two builders at once are not told apart
-        return file
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file

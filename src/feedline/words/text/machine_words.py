@@ -16,18 +16,30 @@ from numba.core.cgutils import ir
 from numba.extending import intrinsic
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_WORD = ir.IntType(64)
+
+
+def _is_bytes(data: Any) -> bool:
+    return isinstance(data, types.Array) and data.dtype == types.uint8
+
+
+def _pointer(
+    context: Any, builder: Any, signature: Any, arguments: Any, to: Any
+) -> Any:
+    """To the element of the array that the first two arguments name."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    address = cgutils.gep_inbounds(builder, array.data, arguments[1])
+    return builder.bitcast(address, to.as_pointer())
 
 
 @intrinsic
 def load64(_typing: Any, data: Any, _at: Any) -> Any:
     """The 64-bit word that starts at byte `_at` of a uint8 array."""
-    if not (isinstance(data, types.Array) and data.dtype == types.uint8):
+    if not _is_bytes(data):
         return None
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = cgutils.gep_inbounds(builder, array.data, arguments[1])
-        word = builder.bitcast(address, ir.IntType(64).as_pointer())
+        word = _pointer(context, builder, signature, arguments, _WORD)
         return builder.load(word, align=1)
 
     return types.uint64(data, types.intp), generate
@@ -36,13 +48,11 @@ def load64(_typing: Any, data: Any, _at: Any) -> Any:
 @intrinsic
 def store64(_typing: Any, data: Any, _at: Any, _value: Any) -> Any:
     """Put a 64-bit word at byte `_at` of a uint8 array."""
-    if not (isinstance(data, types.Array) and data.dtype == types.uint8):
+    if not _is_bytes(data):
         return None
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = cgutils.gep_inbounds(builder, array.data, arguments[1])
-        word = builder.bitcast(address, ir.IntType(64).as_pointer())
+        word = _pointer(context, builder, signature, arguments, _WORD)
         builder.store(arguments[2], word, align=1)
         return context.get_dummy_value()
 
@@ -56,18 +66,17 @@ def whitespace64(_typing: Any, data: Any, _at: Any) -> Any:
     Two comparisons of whole vectors (32, and 9 to 13), whose outcome the
     processor gathers into a mask; LLVM picks the instructions.
     """
-    if not (isinstance(data, types.Array) and data.dtype == types.uint8):
+    if not _is_bytes(data):
         return None
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = cgutils.gep_inbounds(builder, array.data, arguments[1])
         vector = ir.VectorType(ir.IntType(8), 64)
-        text = builder.load(builder.bitcast(address, vector.as_pointer()), align=1)
+        start = _pointer(context, builder, signature, arguments, vector)
+        text = builder.load(start, align=1)
         spaces, nine, five = (ir.Constant(vector, [byte] * 64) for byte in (32, 9, 5))
         space = builder.icmp_unsigned("==", text, spaces)
         control = builder.icmp_unsigned("<", builder.sub(text, nine), five)
-        return builder.bitcast(builder.or_(space, control), ir.IntType(64))
+        return builder.bitcast(builder.or_(space, control), _WORD)
 
     return types.uint64(data, types.intp), generate
 
@@ -87,8 +96,7 @@ def prefetch(_typing: Any, array: Any, _at: Any) -> Any:
     """Ask for the cache line of an element that will be needed soon."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = cgutils.gep_inbounds(builder, found.data, arguments[1])
+        address = _pointer(context, builder, signature, arguments, ir.IntType(8))
         byte = ir.IntType(8).as_pointer()
         number = ir.IntType(32)
         function = builder.module.declare_intrinsic(
@@ -98,8 +106,7 @@ def prefetch(_typing: Any, array: Any, _at: Any) -> Any:
         )
         builder.call(
             function,
-            [builder.bitcast(address, byte)]
-            + [ir.Constant(number, value) for value in (0, 3, 1)],
+            [address] + [ir.Constant(number, value) for value in (0, 3, 1)],
         )
         return context.get_dummy_value()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from feedline.errors import CorpusError, OutputExists, TrainingError
 from feedline.words.engine.config import Config
@@ -58,13 +60,8 @@ def claim(
 def _lock(folder: Path, stack: ExitStack) -> None:
     """Two runs in one directory would overwrite each other."""
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        file = stack.enter_context((folder / _LOCK).open("w"))
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        stack.enter_context(FileLock(folder / _LOCK, blocking=False))
+    except Timeout:
         raise TrainingError(
             f"another process is training into {folder}. Wait for it, or "
             "give another directory."
@@ -74,7 +71,12 @@ def _lock(folder: Path, stack: ExitStack) -> None:
             f"{folder} cannot be written to: {error.strerror or error}. Give another "
             "directory."
         ) from error
-    stack.callback(lambda: (folder / _LOCK).unlink(missing_ok=True))
+    stack.callback(_remove, folder / _LOCK)
+
+
+def _remove(lock: Path) -> None:
+    with suppress(PermissionError):  # Windows, where `filelock` does it at the end
+        lock.unlink(missing_ok=True)
 
 
 def check_corpus(corpus: Corpus, store: Path) -> None:

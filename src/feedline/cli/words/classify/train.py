@@ -14,7 +14,7 @@ from feedline.cli.words.classify.layout import (
     TextColumn,
     columns,
 )
-from feedline.cli.words.options import Quiet, plain, takes
+from feedline.cli.words.options import Out, Quiet, plain, takes
 from feedline.words.classify.options import Request
 
 if TYPE_CHECKING:
@@ -31,17 +31,7 @@ def train(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Save to DIR.",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
-    ],
+    out: Out,
     force: Annotated[
         bool,
         typer.Option(

@@ -10,7 +10,6 @@ and nobody may use it any more: a new one takes its place.
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import types
@@ -20,8 +19,6 @@ from feedline.fixes.means.own_step.graph_step import OwnStep, kind_of
 from feedline.fixes.means.own_step.hoist import Inline
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source.graph_safe import is_keras_variable
-
-log = logging.getLogger(__name__)
 
 _CONSTANT = (bool, int, float, complex, str, bytes, type(None))
 

@@ -117,29 +117,22 @@ def split(stage: Stage) -> Split:
     )
 
 
-def draw_apart(
-    pipeline: Pipeline,
-    stage: Stage,
-    *,
-    num_parallel_calls: int = AUTOTUNE,
-    generators: bool = False,
-) -> Pipeline:
+def draw_apart(pipeline: Pipeline, stage: Stage) -> Pipeline:
     """`pipeline` with the serial map `stage` as a serial `draw` and a parallel
     `rest`. Refused where running ahead would draw for elements that are never used
-    and so shift what is drawn later. With `generators` also where the state is a
-    variable: that is exact only as long as the job reads every epoch to its end,
-    and looks at the generator only then."""
+    and so shift what is drawn later, as with the state of a variable: the script may
+    look at it before an epoch has ended."""
     if stage.op != ops.MAP or stage.args.get("num_parallel_calls") is not None:
         raise CannotRewrite(stage, "only a serial map has draws in a fixed order")
     if consumers_of(pipeline, stage) > 1:
         raise CannotRewrite(stage, "it feeds more than one stage")
     parts = split(stage)
-    if parts.state and not generators:
+    if parts.state:
         raise CannotRewrite(
             stage, "it draws from a generator, which would run ahead of the job"
         )
-    _check_run_ahead(pipeline, stage, parts)
-    parallel = {"num_parallel_calls": num_parallel_calls, "deterministic": True}
+    _check_run_ahead(pipeline, stage)
+    parallel = {"num_parallel_calls": AUTOTUNE, "deterministic": True}
     (upstream,) = stage.inputs
     if parts.prepare is not None:
         upstream = Stage(
@@ -167,10 +160,10 @@ def draw_apart(
     return pipeline.swap(stage, rest)
 
 
-def _check_run_ahead(pipeline: Pipeline, stage: Stage, parts: Split) -> None:
+def _check_run_ahead(pipeline: Pipeline, stage: Stage) -> None:
     """A kernel's state lives as long as its iterator, and a `repeat` keeps one
     iterator: an epoch that is left early goes on, in the next, where the drawing
-    stopped. A variable's state outlives the iterator too."""
+    stopped."""
     after = pipeline.after(stage)
     if any(one.op == ops.IGNORE_ERRORS for one in after):
         raise CannotRewrite(
@@ -179,7 +172,7 @@ def _check_run_ahead(pipeline: Pipeline, stage: Stage, parts: Split) -> None:
             "drawn is chance",
         )
     last = max((n for n, one in enumerate(after) if one.has(Fact.REPEATS)), default=0)
-    for one in after if parts.state else after[:last]:
+    for one in after[:last]:
         # Else all that is drawn in an epoch is used in that epoch, however far the
         # parallel part runs ahead.
         if not one.has(Fact.READS_TO_END):
@@ -188,17 +181,6 @@ def _check_run_ahead(pipeline: Pipeline, stage: Stage, parts: Split) -> None:
                 f"{one.label()} may stop an epoch early, and what was drawn ahead "
                 "would be missing from the next",
             )
-    handles = {id(handle) for handle in parts.state}
-    for other in pipeline.stages():
-        if other is stage or not handles:
-            continue
-        captured = (
-            tensor
-            for traced in getattr(other.handle, "traced", ())
-            for tensor in getattr(traced.function, "captured_inputs", ())
-        )
-        if any(id(tensor) in handles for tensor in captured):
-            raise CannotRewrite(stage, f"{other.label()} draws from the same generator")
 
 
 def holds_state(op: Operation) -> bool:

@@ -150,7 +150,7 @@ def _write_out(
 
     fed = {one.name: new for one, new in zip(graph.inputs, given, strict=True)}
     effects = list(graph.control_outputs)
-    copy = Copy(graph, fed, convert, groups=groups, shapes=True)
+    copy = Copy(graph, fed, convert, groups=groups)
     outputs = copy.run(graph.outputs, effects)
     return outputs, [new for op in effects for new in copy.made(op)]
 
@@ -173,12 +173,11 @@ def replay(
     *,
     convert: Convert | None = None,
     without: Collection[str] = (),
-    shapes: bool = True,
 ) -> list[Any]:
     """`wanted` computed again from `fed`, in the function that is being traced.
     `effects` run too. Operations named in `without` are not copied: what they give
     must be in `fed`, and nothing waits for them."""
-    copy = Copy(graph, fed, convert, without=without, shapes=shapes)
+    copy = Copy(graph, fed, convert, without=without)
     return copy.run(wanted, effects)
 
 
@@ -193,10 +192,9 @@ class Copy:
         *,
         without: Collection[str] = (),
         groups: Mapping[str, list[Operation]] | None = None,
-        shapes: bool = True,
     ) -> None:
         self._graph, self._values = graph, dict(fed)
-        self._convert, self._without, self._shapes = convert, set(without), shapes
+        self._convert, self._without = convert, set(without)
         self._groups = groups if groups is not None else {}
         self._made: dict[str, list[Operation]] = {}
 
@@ -224,7 +222,7 @@ class Copy:
                 self._made[op.name] = [*ops, *self._groups.get(op.name, ())]
         for old, new in zip(op.outputs, outputs, strict=True):
             self._values.setdefault(old.name, new)
-            if self._shapes and hasattr(new, "set_shape"):
+            if hasattr(new, "set_shape"):
                 _keep_shape(old, new)
 
 

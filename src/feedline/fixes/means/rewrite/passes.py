@@ -32,20 +32,11 @@ from feedline.job.tfdata.pipeline import Pipeline, Stage
 _PASSES_ON = {"Identity", "Placeholder", "Const", "StopGradient", "NoOp"}
 
 
-def reads(stage: Stage) -> frozenset[int]:
-    """The places, in flat order, of the inputs that the function of `stage` uses."""
-    one = flat(stage)
-    needed = ancestors(one.outputs, one.effects)
-    return frozenset(n for n, t in enumerate(one.inputs) if t.op.name in needed)
-
-
-def filter_first(
-    pipeline: Pipeline, stage: Stage, *, may_raise: bool = False
-) -> Pipeline:
+def filter_first(pipeline: Pipeline, stage: Stage) -> Pipeline:
     """`pipeline` with the filter `stage` before the maps that stand before it, as
-    far as what it asks for is there or cheap to have. With `may_raise` also before
-    maps that fail on some elements (decoding, parsing): an element that is thrown
-    away then no longer stops the job, which is not exact."""
+    far as what it asks for is there or cheap to have. Never before a map that fails on
+    some elements (decoding, parsing): an element that is thrown away would no longer
+    stop the job."""
     if stage.op != ops.FILTER:
         raise CannotRewrite(stage, "it is no filter")
     _check_pure(stage, stage)
@@ -54,7 +45,7 @@ def filter_first(
     def check(passed: Stage) -> None:
         one = flat(passed)
         fails = can_fail(one.ops)
-        if fails and not may_raise:
+        if fails:
             raise CannotRewrite(
                 stage,
                 f"{passed.label()} may fail on an element that the filter throws "

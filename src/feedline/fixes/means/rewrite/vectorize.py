@@ -55,9 +55,7 @@ def vectorized(stage: Stage) -> Callable[..., Any]:
     return function
 
 
-def vectorize_pipeline(
-    pipeline: Pipeline, stage: Stage, *, num_parallel_calls: int | None = AUTOTUNE
-) -> Pipeline:
+def vectorize_pipeline(pipeline: Pipeline, stage: Stage) -> Pipeline:
     """`pipeline` with the map `stage`, and any maps between it and the next
     `batch`, behind that batch. The elements are those of before: nothing between
     the two looks at them, and the order of what passes does not change. Elements
@@ -91,7 +89,7 @@ def vectorize_pipeline(
     length = batch.spec[0].shape[0] if batch.spec and batch.spec[0].shape else None
     last = replace(batch, inputs=(upstream,), spec=_batched(upstream.spec, length))
     for one in (stage, *(one for one in between if one.op == ops.MAP)):
-        last = _map_stage(one, vectorized(one), last, length, num_parallel_calls)
+        last = _map_stage(one, vectorized(one), last, length)
     return pipeline.swap(batch, last)
 
 
@@ -123,18 +121,17 @@ def _batch_spec(structure: Any) -> Any:
     return tf.nest.map_structure(lambda spec: tf_private.batch(spec)(None), structure)
 
 
-def _map_stage(
-    old: Stage, function: Any, upstream: Stage, length: int | None, parallel: int | None
-) -> Stage:
-    args: dict[str, Any] = {"func": function}
-    if parallel is not None:
-        # The job may have said that order does not matter, of a map that kept it.
-        loose = old.args.get("deterministic") is False
-        args |= {"num_parallel_calls": parallel, "deterministic": not loose}
+def _map_stage(old: Stage, function: Any, upstream: Stage, length: int | None) -> Stage:
+    # The job may have said that order does not matter, of a map that kept it.
+    ordered = old.args.get("deterministic") is not False
     return Stage(
         ops.MAP,
         inputs=(upstream,),
-        args=args,
+        args={
+            "func": function,
+            "num_parallel_calls": AUTOTUNE,
+            "deterministic": ordered,
+        },
         functions=old.functions,
         spec=_batched(old.spec, length),
         where=old.where,

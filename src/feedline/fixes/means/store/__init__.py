@@ -7,7 +7,7 @@ locks.py        who uses an entry; ends by itself with the process
 manifest.py     what an entry says of itself
 entries.py      one folder per kept dataset: made, completed, checked
 rows.py         elements as records of a file, and back
-store.py        Store: open, fill, remember
+store.py        Store: open, remember
 recording.py    writing by the way, while the job reads its first epoch
 unlisted.py     threads that the script cannot see
 guard.py        Guarded: a cache that looks, in every pass, whether it may be read
@@ -28,7 +28,7 @@ graphs.py       a traced function by its content                (for the key)
 """
 
 from feedline.fixes.means.errors import Refused
-from feedline.fixes.means.store.errors import FillCancelled, StoreFull
+from feedline.fixes.means.store.errors import StoreFull
 from feedline.fixes.means.store.store import Store
 
-__all__ = ["FillCancelled", "Refused", "Store", "StoreFull"]
+__all__ = ["Refused", "Store", "StoreFull"]

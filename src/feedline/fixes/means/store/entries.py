@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from feedline.files import whole
+from feedline.files.cores import cores
 from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.store import marks
 from feedline.fixes.means.store.disk import Disk, LocalDisk, size_of
@@ -234,7 +235,7 @@ def checksums(path: Path) -> tuple[int, ...]:
                     break
             return value
 
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
+        with ThreadPoolExecutor(min(4, cores())) as threads:
             return tuple(threads.map(checksum, segments))
 
 

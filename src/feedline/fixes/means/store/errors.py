@@ -20,10 +20,3 @@ class StoreFull(Refused):
         )
         self.needs = needs
         self.has = has
-
-
-class FillCancelled(Refused):
-    """Whoever asked for the elements to be kept does not want them any more."""
-
-    def __init__(self) -> None:
-        super().__init__("filling the disk cache was cancelled; nothing was kept")

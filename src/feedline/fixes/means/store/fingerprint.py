@@ -47,19 +47,12 @@ _SPEED = {
 _log = logging.getLogger(__name__)
 
 
-def fingerprint(
-    pipeline: Pipeline, upto_stage: Stage | None = None, *, reordered: bool = False
-) -> str | None:
-    """The key of what `upto_stage` gives, the last stage unless told; None where
-    it may not be kept. `reordered` takes stages that give their elements in any
-    order for the order they happen to give."""
-    return key_or_reason(pipeline, upto_stage, reordered=reordered)[0]
-
-
 def key_or_reason(
     pipeline: Pipeline, upto_stage: Stage | None = None, *, reordered: bool = False
 ) -> tuple[str | None, str]:
-    """The key, or None and why there is none."""
+    """The key of what `upto_stage` gives, the last stage unless told; or None and why
+    it may not be kept. `reordered` takes stages that give their elements in any
+    order for the order they happen to give."""
     stage = pipeline.root if upto_stage is None else upto_stage
     try:
         if pipeline.options.get("deterministic") is False and not reordered:

@@ -3,6 +3,9 @@
 `flock` belongs to the open file: the kernel lets go of it when the last copy of
 the descriptor is closed, also after `kill -9`. A forked child has such a copy
 and would keep the lock beyond its parent, so children close theirs at once.
+
+Not the library `filelock`: a writer goes on as a reader here, and shares its lock with
+no moment between, which that library's locks cannot.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from feedline.files.cores import cores
 from feedline.fixes.means.errors import Refused
 from feedline.job.private.tensorflow import (
     dataset_ops,
@@ -29,8 +29,6 @@ from feedline.job.private.tensorflow import (
     structure,
 )
 
-_CHUNK_BYTES = 2**20
-_MOST_PER_CHUNK = 1024
 _LARGE_BYTES = 64 * 2**10
 _KEPT = (tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec)
 _DTYPES = {
@@ -70,19 +68,19 @@ class Rows:
         return cls(element_spec, dense if kind == "stacked" else parts, kind)
 
     @classmethod
-    def fitting(cls, dataset: Any) -> tuple[Rows, int]:
-        """The best way for these elements, and about how large one is. Where the
-        spec does not tell, the first element is looked at."""
+    def fitting(cls, dataset: Any) -> Rows:
+        """The best way for these elements. Where the spec does not tell how large one
+        is, the first is looked at."""
         rows = cls.of(dataset.element_spec)
         width = rows.width
         if width is None:
             width = max((bytes_of(one) for one in dataset.take(1)), default=1)
         if width >= _LARGE_BYTES:
-            return rows, width
+            return rows
         try:
-            return cls.of(dataset.element_spec, "stacked"), width
+            return cls.of(dataset.element_spec, "stacked")
         except Refused:
-            return cls.of(dataset.element_spec, "packed"), width
+            return cls.of(dataset.element_spec, "packed")
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -101,43 +99,14 @@ class Rows:
             int(part.shape.num_elements() * part.dtype.size) for part in self.parts
         )
 
-    @property
-    def records_per_chunk(self) -> int:
-        return 1 if self.kind == "packed" else len(self.parts)
-
     # ------------------------------------------------------------------ writing
-
-    def chunk(self, width: int) -> int:
-        """How many elements of that many bytes to put into a chunk."""
-        if self.kind == "single":
-            return 1
-        return min(max(_CHUNK_BYTES // max(width, 1), 1), _MOST_PER_CHUNK)
-
-    def chunks(self, dataset: Any, size: int) -> Any:
-        """A dataset of (number of elements, records)."""
-
-        def columns(*given: Any) -> Any:
-            element = given if type(self.spec) is tuple else given[0]
-            return tf.stack([_string(part) for part in self.flatten(element)])
-
-        def records(*columns: Any) -> Any:
-            return tf.shape(columns[0])[0], tf.stack([_string(one) for one in columns])
-
-        parallel = {"num_parallel_calls": _threads(), "deterministic": True}
-        if self.kind == "stacked":
-            flat = dataset_ops._RestructuredDataset(dataset, self.parts)
-            return flat.batch(size).map(records, **parallel)
-        strings = dataset.map(columns, **parallel)
-        if self.kind == "packed":
-            return strings.batch(size).map(records, **parallel)
-        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(1).repeat(), strings))
 
     def flatten(self, element: Any) -> list[Any]:
         flat = tf.nest.flatten(element, expand_composites=True)
         return [part for part in flat if part is not None]
 
     def records_of(self, elements: list[list[Any]]) -> list[bytes]:
-        """The same from elements as lists of arrays, made outside of a graph."""
+        """The records of elements that are lists of arrays."""
         if self.kind == "stacked":
             columns = [
                 _column(column, part)
@@ -276,5 +245,4 @@ def _column(values: Sequence[Any], part: Any) -> Any:
 
 
 def _threads() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return min(4, len(affinity(0)) if affinity else os.cpu_count() or 1)
+    return min(4, cores())

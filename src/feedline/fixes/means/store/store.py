@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feedline.fixes.means.errors import Refused
 from feedline.fixes.means.store.disk import Disk, default_folder
 from feedline.fixes.means.store.entries import Entries, Entry, checksums
-from feedline.fixes.means.store.errors import FillCancelled
 from feedline.fixes.means.store.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from feedline.fixes.means.store.rows import Rows
 
 Dataset = Any
-Progress = Callable[[int, int], None]
 _ROOM_AT_A_TIME = 64 * 2**20
 _log = logging.getLogger(__name__)
 
@@ -62,35 +59,6 @@ class Store:
                 return entry, rows, manifest.cardinality
         return None
 
-    def fill(
-        self,
-        key: str,
-        dataset: Dataset,
-        *,
-        progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> Dataset:
-        """Read all of `dataset` and keep it; the kept one comes back. `progress`
-        is told elements and bytes so far. On any failure nothing is left."""
-        from feedline.fixes.means.store.rows import Rows
-
-        kept = self.open(key, dataset.element_spec)
-        if kept is not None:
-            return kept
-        rows, width = Rows.fitting(dataset)
-        cardinality = int(dataset.cardinality())
-        if cardinality == -1:
-            raise Refused("an endless dataset cannot be kept")
-        entry = self.entries.create(key)
-        try:
-            self._expect(rows, cardinality)
-            count = self._write(entry, rows, width, dataset, progress, cancelled)
-            self.complete(entry, key, rows, count, cardinality)
-        except BaseException:
-            entry.discard()
-            raise
-        return rows.read([str(entry.data)], cardinality)
-
     def remember(
         self, key: str, dataset: Dataset, evidence: Evidence | None = None
     ) -> Dataset:
@@ -110,7 +78,7 @@ class Store:
             raise Refused("an endless dataset cannot be kept")
         self.entries.check()
         try:
-            rows, _ = Rows.fitting(dataset)
+            rows = Rows.fitting(dataset)
         except tf.errors.OpError as error:  # the job's to meet, not ours to raise
             raise Refused(f"its first element cannot be read: {error}") from error
         return Recording(self, key, dataset, rows, evidence).dataset()
@@ -164,33 +132,6 @@ class Store:
             return None
         same = element_spec is None or encode_spec(element_spec) == manifest.spec
         return rows if same else None
-
-    def _expect(self, rows: Rows, cardinality: int) -> None:
-        """Refuse at once what is known not to fit."""
-        if rows.width is not None and cardinality > 0:
-            chunks = cardinality // rows.chunk(rows.width) + 1
-            framing = 64 * rows.records_per_chunk * chunks
-            self.entries.make_room(cardinality * rows.width + framing)
-
-    def _write(
-        self,
-        entry: Entry,
-        rows: Rows,
-        width: int,
-        dataset: Dataset,
-        progress: Progress | None,
-        cancelled: Callable[[], bool] | None,
-    ) -> int:
-        count = 0
-        with Writer(self.entries, entry) as writer:
-            for number, records in rows.chunks(dataset, rows.chunk(width)).prefetch(2):
-                if cancelled is not None and cancelled():
-                    raise FillCancelled
-                writer.write(records.numpy().tolist())
-                count += int(number)
-                if progress is not None:
-                    progress(count, writer.written)
-        return count
 
 
 class Writer:

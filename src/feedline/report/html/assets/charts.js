@@ -45,6 +45,20 @@ const feedlineCharts = (() => {
     };
   }
 
+  // A line for each of `data`, the first on top, its name in `width` pixels.
+  function named(data, theme, width) {
+    return axis(theme, {
+      type: "category",
+      inverse: true,
+      data: data.map((_, place) => place),
+      axisTick: { show: false },
+      axisLabel: {
+        color: theme.text, interval: 0, width, overflow: "truncate",
+        formatter: (place) => data[place].name,
+      },
+    });
+  }
+
   // Stacked bars, one for each of `bars`, all on one scale.
   function stacked(bars, names, unit, theme, width, prefix) {
     const most = Math.max(...bars.map((bar) => bar.total), 1e-9);
@@ -158,19 +172,7 @@ const feedlineCharts = (() => {
         nameGap: 26,
         axisLabel: { color: theme.quiet, formatter: (value) => `${Number(value.toPrecision(3))} ×` },
       }),
-      yAxis: axis(theme, {
-        type: "category",
-        inverse: true,
-        data: data.map((_, place) => place),
-        axisTick: { show: false },
-        axisLabel: {
-          color: theme.text,
-          interval: 0,
-          width: side - 16,
-          overflow: "truncate",
-          formatter: (place) => data[place].name,
-        },
-      }),
+      yAxis: named(data, theme, side - 16),
       series: [
         {
           type: "custom",
@@ -239,16 +241,7 @@ const feedlineCharts = (() => {
         type: "value", min: 0, max: last, splitNumber: width < 560 ? 3 : 6,
         axisLabel: { color: theme.quiet, hideOverlap: true, showMaxLabel: false, formatter: tick },
       }),
-      yAxis: axis(theme, {
-        type: "category",
-        inverse: true,
-        data: data.map((_, place) => place),
-        axisTick: { show: false },
-        axisLabel: {
-          color: theme.text, interval: 0, width: side - 14, overflow: "truncate",
-          formatter: (place) => data[place].name,
-        },
-      }),
+      yAxis: named(data, theme, side - 14),
       series: [{
         type: "custom",
         encode: { x: [0, 1], y: 2 },
