@@ -247,7 +247,7 @@ def test_lengths_that_are_powers_of_two_prove_nothing(tmp_path):
 def test_errors_of_a_new_shape_are_the_scripts_own(tmp_path):
     text = plain("loss = tf.reduce_sum(x @ w) + tf.reduce_sum(tf.reshape(x, [-1, 8]))")
     found = unharmed(text, tmp_path, batches([6, 10, 4, 12, 5, 14, 18]))
-    assert found.phase == "over"
+    assert found.phase == "closed"
     assert found.account.shapes == 1
 
 
@@ -299,7 +299,7 @@ def test_one_that_comes_to_cost_more_is_taken_off(tmp_path):
             follows[0].first((args, {}), sys._getframe(), 1.0)
         else:
             follows[0].call(args, {}, sys._getframe())
-    assert follows[0].phase == "over"
+    assert follows[0].phase == "closed"
     assert "longer than tracing" in told[0]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import weakref
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
@@ -52,7 +53,8 @@ _COPIES = 6  # of the variables that must fit in the free memory
 _REMEMBERED = 256  # calls, for which batches of other shapes are held on to
 _LOST = 2.0  # traces that may be lost before it is taken off
 
-Phase = Literal["watched", "on", "over"]
+Phase = Literal["watched", "on", "closed", "over"]
+"""closed: no new shape takes the open trace any more, after some have"""
 
 
 @dataclass
@@ -72,7 +74,7 @@ class Account:
     shapes: int = 0
     spent: float = 0.0
     plain: float = 0.0
-    calls: list[float] = field(default_factory=list)
+    last: deque[float] = field(default_factory=lambda: deque(maxlen=64))
 
     @property
     def saved(self) -> float:
@@ -111,8 +113,8 @@ class LiveShapes:
         self.lost: Callable[[str], None] = lambda _: None
         self._seen: dict[Kind, Shape] = {}
         self._examples: dict[Kind, Call] = {}
-        self._relaxed: list[Relaxed] = []
-        self._held: tuple[Dependency, ...] = ()
+        self._relaxed: list[tuple[Relaxed, tuple[Dependency, ...]]] = []
+        self._base = 0  # traces of the first call
         self._variables: list[Any] = []
         self._trials = self._traced_at = 0
         self._open_traces: list[float] = []
@@ -129,6 +131,11 @@ class LiveShapes:
     def unfed(self) -> bool:
         """Does no dataset feed its loop?"""
         return isinstance(self.loop, UnfedLoop)
+
+    @property
+    def opened(self) -> bool:
+        """Do some shapes take the open trace?"""
+        return self.phase in ("on", "closed")
 
     @property
     def trace_s(self) -> float:
@@ -162,6 +169,7 @@ class LiveShapes:
         self.calls += 1
         self.traces.append(seconds)
         self.began = self.now()
+        self._base = self.function.experimental_get_tracing_count()
         self._guarded(lambda: self._traced(None, call, frame))
 
     def call(self, args: Any, kwargs: Any, frame: FrameType) -> Any:
@@ -172,7 +180,7 @@ class LiveShapes:
         kind = self._kind(args, kwargs)
         if self.phase == "watched" and kind is not None and kind not in self._seen:
             self._guarded(lambda: self._expect(kind, args, kwargs, frame))
-        if self.phase != "on" or kind is None:
+        if kind is None or not self.opened:
             return self._watched(kind, args, kwargs, frame)
         shape = self._seen.get(kind)
         if shape is None:
@@ -182,7 +190,7 @@ class LiveShapes:
         shape.calls += 1
         if shape.relaxed is None:
             return self._watched(kind, args, kwargs, frame)
-        if self._in_try(frame) or self._earns(shape):
+        if self._leaves(shape, frame):
             shape.relaxed = None
             self.account.spent += self.trace_s  # which was counted as saved
             return self._watched(kind, args, kwargs, frame)
@@ -190,16 +198,14 @@ class LiveShapes:
 
     def stop(self, why: str) -> None:
         """The function is traced as it was, for good."""
-        if self.phase == "over":
-            return
-        was, self.phase, self.why_not = self.phase, "over", why
-        for each in (self._examples, self._seen, self._relaxed, self._variables):
-            each.clear()
-        self._held = ()
-        if was == "on":
-            self.lost(why)
-        else:
+        self._examples.clear()
+        if self.phase == "watched":
+            self.phase, self.why_not = "over", why
+            self._seen.clear()
             self.done(self)
+        elif self.phase == "on":
+            self.phase, self.why_not = "closed", why
+            self.lost(why)
 
     # ------------------------------------------------------------ the script's own
 
@@ -248,7 +254,7 @@ class LiveShapes:
         loop, left = self.loop, float("inf")
         if loop.epochs is not None and loop.steps_per_epoch is not None:
             left = loop.epochs * loop.steps_per_epoch - self.calls
-        enough = min(len(self.traces), left) >= 2
+        enough = min(len(self.traces), left) >= 2 and self.phase != "closed"
         return enough and self._trials < _MOST_TRIALS and self.share > _LEAST_SHARE
 
     # -------------------------------------------------------------------- the trial
@@ -269,7 +275,7 @@ class LiveShapes:
 
     def _refused(self, why: str) -> None:
         """A wider trace that fails does not cost the one there is."""
-        if self.phase == "on":
+        if self.opened:
             self._trials = _MOST_TRIALS
         else:
             self.stop(why)
@@ -277,9 +283,10 @@ class LiveShapes:
     def _expect(self, kind: Kind, args: Any, kwargs: Any, frame: FrameType) -> None:
         """The first new shape, in a run that knows that there will be more."""
         known = [each for each in self._examples if each.rest == kind.rest]
-        if known:
+        kinds = without_ones([*known, kind])
+        if len(kinds) > 1:
             self.expected = False
-            self._try([*known, kind], frame, unknown=(kind, (args, kwargs)))
+            self._try(kinds, frame, unknown=(kind, (args, kwargs)))
 
     def _try(
         self,
@@ -295,6 +302,8 @@ class LiveShapes:
             raise CannotRun("a strategy runs it")
         if caught(frame):
             raise CannotRun("the script would catch an error in it")
+        if self._traced_elsewhere():
+            raise CannotRun("it is traced in other places too")
         held = self._judged(kinds[-1])
         relaxed = Relaxed(function, kinds)
         calls = [self._examples[each] for each in kinds if each in self._examples]
@@ -310,8 +319,8 @@ class LiveShapes:
             self.grade = "numeric"
             if self.grade not in self.allowed:
                 raise CannotRun(_not_allowed(found))
-        self._held, self._variables = held, variables
-        self._relaxed.append(relaxed)
+        self._variables = [*{id(v): v for v in (*self._variables, *variables)}.values()]
+        self._relaxed.append((relaxed, held))
         self._examples.clear()  # they hold on to the batches
         if self.phase != "on":
             self.phase = "on"
@@ -383,23 +392,35 @@ class LiveShapes:
     def _chosen(self, kind: Kind, frame: FrameType) -> Shape:
         """For a shape that is new. Once the script has changed what tracing looks at,
         it has a trace of its own, which sees the change."""
-        relaxed = next((each for each in self._relaxed if each.takes(kind)), None)
-        if relaxed is None or self._in_try(frame) or not self._as_it_was():
+        fits = [
+            relaxed
+            for relaxed, held in self._relaxed
+            if relaxed.takes(kind) and all(each.is_same() for each in held)
+        ]
+        closed = self.phase != "on" or self._in_try(frame) or self._traced_elsewhere()
+        if closed or not fits:
             return Shape(own=True)
-        shape = Shape(own=False, relaxed=relaxed)
+        shape = Shape(own=False, relaxed=fits[0])
         return Shape(own=True) if self._earns(shape) else shape
 
-    def _as_it_was(self) -> bool:
-        return all(held.is_same() for held in self._held)
+    def _leaves(self, shape: Shape, frame: FrameType) -> bool:
+        """Is this shape to have a trace of its own from now on? That would see what
+        the script has changed since its first call, when it would have been made."""
+        wanted = self.phase != "on" or self._in_try(frame) or self._earns(shape)
+        held = next(held for each, held in self._relaxed if each is shape.relaxed)
+        return wanted and all(each.is_same() for each in held)
+
+    def _traced_elsewhere(self) -> bool:
+        """By a thread of the script's, say, whose calls nobody sees."""
+        count = self.function.experimental_get_tracing_count()
+        return bool(count - self._base != self.traced_again)
 
     def _earns(self, shape: Shape) -> bool:
         """Would a trace of its own pay for this shape, by what it still saves? It is
         expected once in each pass over the data that is left, or else as often as it
         came so far."""
         gap = self._gap_s()
-        if gap <= 0 or self._expected_calls(shape) * gap <= self.trace_s:
-            return False
-        return self._as_it_was()
+        return gap > 0 and self._expected_calls(shape) * gap > self.trace_s
 
     def _expected_calls(self, shape: Shape) -> float:
         loop, calls = self.loop, max(1, shape.calls)
@@ -413,8 +434,8 @@ class LiveShapes:
     def _gap_s(self) -> float:
         """What a step of the open trace takes longer."""
         assert self.found is not None
-        steps = self.account.calls
-        each = median(steps[-64:]) if steps else self.found.relaxed_s
+        last = self.account.last
+        each = median(last) if last else self.found.relaxed_s
         return each * (1 - self._part())
 
     def _part(self) -> float:
@@ -434,6 +455,7 @@ class LiveShapes:
                 result = shape.relaxed(*args, **kwargs)
         except Exception as error:
             put(self._variables, kept)
+            shape.relaxed = None
             self.stop(f"it raised {type(error).__name__} with open lengths")
             return self._plain(args, kwargs)
         self.account.shapes += 1
@@ -452,7 +474,7 @@ class LiveShapes:
         account = self.account
         account.steps += 1
         account.spent += seconds
-        account.calls.append(seconds)
+        account.last.append(seconds)
         if not first:
             account.plain += seconds * self._part()
         lost = -account.saved

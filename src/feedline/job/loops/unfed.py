@@ -10,6 +10,8 @@ from feedline.job.loops.base import Loop
 from feedline.job.loops.loop import Clock
 from feedline.job.source.lines import rounds_around, where_of
 
+_ENOUGH = 4096  # steps; later ones are not kept
+
 
 class UnfedLoop(Loop):
     """`where` is the line that calls the step. `epochs` is how often the loops around
@@ -28,6 +30,6 @@ class UnfedLoop(Loop):
 
     def called(self, begin: float, seconds: float) -> None:
         """The step took so long; the last period ended where this one begins."""
-        if self.opened is not None:
+        if self.opened is not None and self.steps < _ENOUGH:
             self.note_step(begin - self.opened, self.inside_now)
         self.opened, self.inside_now = begin, seconds
