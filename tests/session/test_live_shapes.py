@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
-import types
 
 import numpy as np
 import pytest
@@ -263,22 +262,6 @@ def test_what_tracing_looks_at_may_change(tmp_path):
     assert found.phase == "on"
     assert found.account.shapes == 3  # which began with the old number
     assert found.account.steps == 6
-
-
-def test_a_shape_that_comes_often_earns_a_trace(tmp_path):
-    found = followed(loaded(plain(), tmp_path))
-    found.found = types.SimpleNamespace(own_s=0.01, relaxed_s=0.03)
-    found.traces = [1.0, 0.1, 0.1]
-    shape = live_shapes.Shape(own=False, calls=2)
-    assert not found._earns(shape)
-    shape.calls = 6  # as many again would lose 0.12 s
-    assert found._earns(shape)
-    found.loop.epochs = 6
-    assert not found._earns(shape)  # it is the last time
-    shape.calls = 0
-    assert found._earns(shape)
-    found.loop.epochs = 4
-    assert not found._earns(shape)
 
 
 def test_one_that_comes_to_cost_more_is_taken_off(tmp_path):

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from types import FrameType
 from typing import Any, Literal
@@ -42,6 +41,7 @@ from feedline.job.source.lines import is_library
 from feedline.job.source.open_shapes import check_traces_unseen, dependencies_of_trace
 from feedline.measure.machine import memory
 from feedline.prove.live_shapes import Comparison, OpenShapes, put, trace, values_of
+from feedline.session.shape_costs import Account, before_s
 
 log = logging.getLogger(__name__)
 
@@ -59,26 +59,11 @@ Phase = Literal["watched", "on", "closed", "over"]
 
 @dataclass
 class Shape:
-    """Calls of one shape. `own`: they have the script's own trace."""
+    """Calls of one shape. `relaxed` is the open trace that takes them; with none, the
+    script's own does."""
 
-    own: bool
     calls: int = 0
     relaxed: Relaxed | None = None
-
-
-@dataclass
-class Account:
-    """Seconds of the steps that took the open trace, and what they would have taken."""
-
-    steps: int = 0
-    shapes: int = 0
-    spent: float = 0.0
-    plain: float = 0.0
-    last: deque[float] = field(default_factory=lambda: deque(maxlen=64))
-
-    @property
-    def saved(self) -> float:
-        return self.plain - self.spent
 
 
 class LiveShapes:
@@ -236,7 +221,7 @@ class LiveShapes:
             if self.traced_again:
                 raise CannotRun("it is called with other things than tensors")
             return
-        self._seen[kind] = Shape(own=True)
+        self._seen[kind] = Shape()
         self._examples[kind] = call
         alike = without_ones(
             [each for each in self._examples if each.rest == kind.rest]
@@ -314,7 +299,9 @@ class LiveShapes:
         self._check(variables)
         found = self._compared(relaxed, variables, calls[-_SHAPES:])
         self.found = found
-        self.predicted = self._before_s() / max(found.relaxed_s, 1e-9)
+        self.account.own_s, self.account.open_s = found.own_s, found.relaxed_s
+        before = before_s(found.own_s, self.trace_s, self.loop)
+        self.predicted = before / max(found.relaxed_s, 1e-9)
         if not found.equal:
             self.grade = "numeric"
             if self.grade not in self.allowed:
@@ -325,13 +312,6 @@ class LiveShapes:
         if self.phase != "on":
             self.phase = "on"
             self.done(self)
-
-    def _before_s(self) -> float:
-        """What a step takes that is traced once for its shape, by all that is known of
-        how often that comes."""
-        assert self.found is not None
-        passes = self.loop.epochs or 1
-        return (self.trace_s + (passes - 1) * self.found.own_s) / passes
 
     def _judged(self, kind: Kind) -> tuple[Dependency, ...]:
         import types
@@ -399,9 +379,9 @@ class LiveShapes:
         ]
         closed = self.phase != "on" or self._in_try(frame) or self._traced_elsewhere()
         if closed or not fits:
-            return Shape(own=True)
-        shape = Shape(own=False, relaxed=fits[0])
-        return Shape(own=True) if self._earns(shape) else shape
+            return Shape()
+        shape = Shape(relaxed=fits[0])
+        return Shape() if self._earns(shape) else shape
 
     def _leaves(self, shape: Shape, frame: FrameType) -> bool:
         """Is this shape to have a trace of its own from now on? That would see what
@@ -416,32 +396,7 @@ class LiveShapes:
         return bool(count - self._base != self.traced_again)
 
     def _earns(self, shape: Shape) -> bool:
-        """Would a trace of its own pay for this shape, by what it still saves? It is
-        expected once in each pass over the data that is left, or else as often as it
-        came so far."""
-        gap = self._gap_s()
-        return gap > 0 and self._expected_calls(shape) * gap > self.trace_s
-
-    def _expected_calls(self, shape: Shape) -> float:
-        loop, calls = self.loop, max(1, shape.calls)
-        if loop.epochs is None:
-            return shape.calls
-        if loop.passes:
-            each = max(1.0, calls / loop.passes)
-            return float(each * max(0, loop.epochs - loop.passes + 1))
-        return float(loop.epochs - calls + 1 if calls <= loop.epochs else calls)
-
-    def _gap_s(self) -> float:
-        """What a step of the open trace takes longer."""
-        assert self.found is not None
-        last = self.account.last
-        each = median(last) if last else self.found.relaxed_s
-        return each * (1 - self._part())
-
-    def _part(self) -> float:
-        """Of a step of the open trace, what one with a trace of its own takes."""
-        assert self.found is not None
-        return self.found.own_s / max(self.found.relaxed_s, 1e-9)
+        return self.account.earns(shape.calls, self.loop, self.trace_s)
 
     def _first(self, shape: Shape, args: Any, kwargs: Any) -> Any:
         """Errors of a shape are the script's own: it is put back, and its own trace
@@ -458,9 +413,7 @@ class LiveShapes:
             shape.relaxed = None
             self.stop(f"it raised {type(error).__name__} with open lengths")
             return self._plain(args, kwargs)
-        self.account.shapes += 1
-        self.account.plain += self.trace_s
-        self._note(self.now() - begin, first=True)
+        self._note(self.now() - begin, self.trace_s)
         return result
 
     def _open(self, relaxed: Relaxed, args: Any, kwargs: Any) -> Any:
@@ -470,15 +423,9 @@ class LiveShapes:
         self._note(self.now() - begin)
         return result
 
-    def _note(self, seconds: float, *, first: bool = False) -> None:
-        account = self.account
-        account.steps += 1
-        account.spent += seconds
-        account.last.append(seconds)
-        if not first:
-            account.plain += seconds * self._part()
-        lost = -account.saved
-        if lost > _LOST * self.trace_s:
+    def _note(self, seconds: float, trace_s: float | None = None) -> None:
+        self.account.note(seconds, trace_s)
+        if -self.account.saved > _LOST * self.trace_s:
             self.stop("it came to take longer than tracing each shape")
 
 
