@@ -8,14 +8,11 @@ from feedline import fixes
 from feedline.fixes.fix import Edit
 from feedline.fixes.places import places
 from feedline.job.tfdata.pipeline import Where
-from tests.causes.build import about
-from tests.fixes.build import looked, one, proposed
-
-TRIED = {"step:as-is": about(130.0), "step:open-shapes": about(26.0)}
+from tests.fixes.build import OPEN_SHAPES, looked, one, proposed
 
 
 def test_what_was_tried_beside_the_training_is_proposed():
-    case = looked(job={"kind": "loop"}, what_if=TRIED)
+    case = looked(job={"kind": "loop"}, what_if=OPEN_SHAPES)
     proposal = one("reduce-retracing", case)
     assert (proposal.edit, proposal.grade) == (Edit("reduce-retracing"), "exact")
     ceiling = case.measured.step.ceiling.value
@@ -25,11 +22,11 @@ def test_what_was_tried_beside_the_training_is_proposed():
 
 def test_what_was_not_tried_is_not():
     assert proposed("reduce-retracing", looked(job={"kind": "loop"})) == []
-    assert proposed("reduce-retracing", looked(what_if=TRIED)) == []
+    assert proposed("reduce-retracing", looked(what_if=OPEN_SHAPES)) == []
 
 
 def test_its_place_is_the_function():
-    case = looked(job={"kind": "loop"}, what_if=TRIED)
+    case = looked(job={"kind": "loop"}, what_if=OPEN_SHAPES)
     edit = Edit("reduce-retracing")
     (place,) = places(
         case.pipeline, [edit], Where("train.py", 9), Where("train.py", 3), own=True

@@ -50,9 +50,10 @@ from dataclasses import replace
 
 from feedline.causes.asking import tried
 from feedline.fixes.args import Takes
-from feedline.fixes.fix import Case, Edit, OwnLoop, Proposal
+from feedline.fixes.fix import CannotFix, Case, Edit, OwnLoop, Proposal
 from feedline.fixes.patching import Patch
 from feedline.fixes.place import Place
+from feedline.fixes.target import Target, Undo
 
 TAKES = Takes()
 _OPTION = "reduce_retracing"
@@ -61,7 +62,8 @@ _OPTION = "reduce_retracing"
 def propose(case: Case) -> Iterator[Proposal]:
     """Only a training that goes on can tell: it meets the shapes."""
     measured = tried(case.measured, "step:open-shapes")
-    if case.job.kind != "loop" or measured is None:
+    there = any(edit.fix == "reduce-retracing" for edit in case.edits)
+    if case.job.kind != "loop" or measured is None or there:
         return
     share = measured.after.value / max(measured.before.value, 1e-9)
     yield Proposal(
@@ -70,6 +72,11 @@ def propose(case: Case) -> Iterator[Proposal]:
         case.job.step_where or case.job.where,
         step_ms=case.measured.step.ceiling.value * share,
     )
+
+
+def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
+    """A fit needs none of it."""
+    raise CannotFix("Keras leaves the shapes of a fit open by itself")
 
 
 def own_loop(_: Edit) -> OwnLoop:
