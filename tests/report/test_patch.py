@@ -311,6 +311,13 @@ def test_a_parameter_hides_the_import(patched):
     assert "num_parallel_calls=-1" in patched(source, at("parallel-map", 3))
 
 
+def test_a_name_of_the_functions_own_hides_the_import(patched):
+    source = (
+        "import tensorflow as tf\ndef feed(ds, t):\n    tf = t\n    return ds.map(f)\n"
+    )
+    assert "num_parallel_calls=-1" in patched(source, at("parallel-map", 4))
+
+
 # ------------------------------------------------------------ which call is meant
 
 

@@ -181,11 +181,65 @@ class Settings:
         return self.words.get(word, 0) * self.half
 
 
+class Quiet:
+    """It only computes when it is called; asked otherwise, it counts."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, x):
+        return x
+
+    def __radd__(self, x):
+        self.seen.append(x)
+        return x
+
+    def get(self, x):
+        self.seen.append(x)
+        return x
+
+
+class Counted:
+    """What an object has under the same name is never asked."""
+
+    def __get__(self, *_):
+        counter.n += 1
+        return counter.n
+
+    def __set__(self, *_):
+        pass
+
+
+class Described:
+    rate = Counted()
+
+    def __init__(self):
+        vars(self)["rate"] = 1
+
+    def half(self):
+        return 2
+
+
+def of_a_module_of_that_name():
+    """An object of a file of the user's that is called `html`."""
+    return type("Escape", (), {"__module__": "html", "__call__": Counter.get, "n": 0})()
+
+
 counter, settings = Counter(), Settings(4)
+quiet_object, described, escape = Quiet(), Described(), of_a_module_of_that_name()
+callback = None
 held, boxes = [counter], {"box": counter}
 state, table = {"n": 0}, np.arange(9)
 defaults = collections.defaultdict(int)
 variable_like = types.SimpleNamespace(size=3)
+
+
+class Key:
+    def __call__(self, x):
+        return -x
+
+
+quiet_key = Key()
 
 
 def counting(function):
@@ -317,6 +371,10 @@ IMPURE = [
     lambda x: np.random.default_rng().normal() + x,
     lambda x: os.listdir(x),
     lambda x: str(x).upper.__self__,
+    lambda x: x + quiet_object,
+    lambda x: (lambda y: y.get(x))(quiet_object),
+    lambda x: x + described.rate,
+    lambda x: escape(x),
 ]
 PURE = [
     *(decorated_quietly, remembered),
@@ -338,6 +396,9 @@ PURE = [
     lambda x: isinstance(x, Counter),
     lambda x: collections.Counter(x).most_common(2),
     lambda x: list(itertools.chain(x, x)),
+    lambda x: sorted(x, key=quiet_key),
+    lambda x: quiet_object(x),
+    lambda x: callback(x) if callback else x,
 ]
 
 
@@ -374,6 +435,24 @@ def test_tensorflow_in_python():
         lambda x: tf.strings.lower(x),
     ):
         assert purity(function) == Purity(True)
+
+
+def test_an_object_that_answers_itself_is_not_asked():
+    asked = []
+
+    class Asked:
+        def __getattribute__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+    it = Asked()
+    assert purity(lambda x: x + it.size).pure is None
+    assert purity(lambda x: [it, x]).pure is None
+    assert "size" not in asked
+
+
+def test_what_only_the_class_of_a_class_has_is_unknown():
+    assert purity(lambda x: x + len(settings.__mro__)).pure is None
 
 
 def test_source_that_has_changed_is_not_judged(tmp_path):

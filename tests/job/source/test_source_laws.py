@@ -176,6 +176,40 @@ class Box:
         return x * self.size
 
 
+class Watched:
+    size = 1.0
+
+    def __getattribute__(self, name):
+        SEEN.append(name)
+        return 1.0
+
+
+class Maker:
+    def __init__(self):
+        SEEN.append(1)
+
+    @classmethod
+    def make(cls, x):
+        cls()
+        return x
+
+
+class Counted:
+    def __get__(self, *_):
+        SEEN.append(1)
+        return 1.0
+
+    def __set__(self, *_):
+        pass
+
+
+class Described:
+    rate = Counted()
+
+    def __init__(self):
+        vars(self)["rate"] = 0.5
+
+
 class Note:
     def __get__(self, *_):
         SEEN.append(1)
@@ -203,6 +237,7 @@ class Layer(keras.layers.Layer):
 
 
 BOX, LAYER = Box(), Layer()
+WATCHED, MAKER, DESCRIBED = Watched(), Maker(), Described()
 """
 
 PURE = [
@@ -334,6 +369,12 @@ IMPURE = [
     "y = tf.raw_ops.Timestamp()",
     "y = np.load('x')",
     "y = tf.data.Dataset.range(3)",
+    "y = WATCHED.size",
+    "Maker.make(x)",
+    "MAKER.make(x)",
+    "y = DESCRIBED.rate",
+    "y = not_set_yet(x)",
+    "raise SystemExit",
 ]
 SHAPES = {
     "function": "def step(x):\n{}\n    return x\n",

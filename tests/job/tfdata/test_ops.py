@@ -25,18 +25,10 @@ ORDINARY = {
     "fixes/means/store/python.py": {"load"},  # a function of NumPy
     "fixes/means/workers/pydataset.py": {"shuffle"},  # an attribute of Keras
     "job/script/watch.py": {"distribute"},  # a part of module names
-    "job/source/allowed.py": {
-        # functions and modules of Python, TensorFlow and Keras
-        *("concatenate", "enumerate", "filter", "map", "random", "range", "zip"),
-    },
+    "job/source/known_tensorflow.py": {"random"},  # of names of TensorFlow
     "job/source/fresh_values.py": {"concatenate", "range"},  # NumPy's and Python's
-    "job/source/pure_library.py": {
-        # functions and methods of Python and NumPy
-        *("concatenate", "enumerate", "filter", "load", "map", "random", "range"),
-        *("repeat", "take", "unique", "zip"),
-    },
+    "job/source/known_python.py": {"concatenate"},  # NumPy's
     "job/source/lines.py": {"range"},  # Python's
-    "job/source/mutating.py": {"shuffle"},  # a method of `random`
     "job/source/purity.py": {"random"},  # a module
     "job/tfdata/builders.py": {"shuffle"},  # an argument
     "job/tfdata/composites.py": {"ignore_errors", "shuffle"},  # arguments

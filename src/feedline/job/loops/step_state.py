@@ -18,12 +18,8 @@ from feedline.errors import CannotPutBack
 from feedline.job.loops.loop import CannotRun
 from feedline.job.private import keras as keras_private
 from feedline.job.private import tensorflow as tf_private
-from feedline.job.source.graph_safe import (
-    dependencies_of,
-    is_tensorflow,
-    is_users,
-    is_users_class,
-)
+from feedline.job.source.graph_safe import dependencies_of
+from feedline.job.source.users import is_tensorflow, is_users, is_users_class
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.effects import Effect, effect_of, op_counts, operations
 from feedline.job.tfdata.generators import adapter_of

@@ -1,17 +1,19 @@
 """The user's Python, read and never run.
 
-lines.py         whose code is it, and on which line
-frames.py        running frames: what their names hold, who would catch an error
-definitions.py   the source that running code was compiled from
-scopes.py        what the names of a scope stand for
-purity.py        does a function give the same for the same, and change nothing?
-pure_body.py     the same, statement by statement
-pure_library.py  what a pure function may use of Python, NumPy and other libraries
-uses.py          what a function has at hand: TensorFlow, open files
-fresh_values.py  what a function makes for itself
-mutating.py      methods that change what they belong to
-graph_safe.py    may a function run as a graph, and keeps it nothing but variables?
-statements.py    the same, statement by statement
-allowed.py       what such a function may use of Python, NumPy, TensorFlow and Keras
-dependencies.py  values that it finds outside of its arguments
+lines.py             whose code is it, and on which line
+users.py             who wrote a function, a class, an object
+frames.py            running frames: what their names hold, who would catch an error
+definitions.py       the source that running code was compiled from
+scopes.py            what the names of a scope stand for
+walker.py            one function, statement by statement, for two judges:
+  purity.py            does it give the same for the same, and change nothing?
+  graph_safe.py        may it run as a graph, and keeps it nothing but variables?
+  graph_walker.py      how the second reads calls and attributes
+known_python.py      what is known of Python, NumPy and libraries for images
+known_tensorflow.py  what is known of TensorFlow and Keras
+fresh_values.py      what a function makes for itself
+dependencies.py      values that it finds outside of its arguments
+watched.py           attributes of Keras' objects that a compiled step is held to
+uses.py              what compiled code has at hand: TensorFlow, open files
+reached.py           all that a function can reach
 """

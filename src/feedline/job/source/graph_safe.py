@@ -1,50 +1,55 @@
 """May a function of the user's run as a graph, and keeps it nothing but variables?
-Judged by its source.
+Judged by its source (`walker.py`).
 
 A graph keeps what Python did while it was traced: what is printed would be heard
 once, and a number that the script changes later would stay as it was. So every
 statement and every name in the function, and in the user's functions and layers that
-it uses (`statements.py`), must be of a kind that is known to mean the same in a graph
-and to keep nothing in Python (`allowed.py`); anything else is a reason to leave it
-alone. What a name holds is noted (`dependencies.py`).
+it uses, must be of a kind that is known to mean the same in a graph and to keep nothing
+in Python (`known_tensorflow.py`); anything else is a reason to leave it alone. What a
+name holds is noted (`dependencies.py`).
 
 Which of the user's methods run? Those that a library may call, because they stand for
-one of its own, and those whose names stand anywhere in what runs.
+one of its own, and those whose names stand anywhere in what runs. How a function is
+read is in `graph_walker.py`.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import types
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from feedline.job.loops.loop import CannotRun
 from feedline.job.private import keras as keras_private
-from feedline.job.source import allowed, watched
-from feedline.job.source.allowed import keeps_only_variables
+from feedline.job.source import known_tensorflow as tensorflow
+from feedline.job.source import watched
 from feedline.job.source.dependencies import Dependency, contents
-from feedline.job.source.lines import is_library
+from feedline.job.source.graph_walker import GraphWalker
+from feedline.job.source.known_python import PLAIN, words
+from feedline.job.source.known_tensorflow import keeps_only_variables
+from feedline.job.source.users import (
+    instead_of,
+    is_graph,
+    is_theirs,
+    is_users,
+    is_users_class,
+    users_code,
+)
+from feedline.job.source.walker import Judge, Unknown
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range)
-_ROOTS = ("tensorflow", "keras", "tf_keras")
 # Methods of models and layers that no training step runs.
-_NOT_IN_STEPS = {
-    *("__init__", "__new__", "__init_subclass__", "__repr__", "__str__", "__del__"),
-    *("__reduce__", "__getstate__", "__setstate__", "__deepcopy__", "build", "compile"),
-    *("get_config", "from_config", "get_build_config", "build_from_config"),
-    *("get_compile_config", "compile_from_config", "test_step", "predict_step"),
-    *("make_test_function", "make_predict_function", "fit", "evaluate", "predict"),
-    *("test_on_batch", "predict_on_batch", "train_on_batch", "summary", "save"),
-    *("save_weights", "load_weights", "save_own_variables", "load_own_variables"),
-    *("save_assets", "load_assets", "export", "count_params"),
-}
-
-instead_of: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-"""Functions of the user's that were led elsewhere, and what they were."""
+_NOT_IN_STEPS = words("""
+    __init__ __new__ __init_subclass__ __repr__ __str__ __del__ __reduce__ __getstate__
+    __setstate__ __deepcopy__ build compile get_config from_config get_build_config
+    build_from_config get_compile_config compile_from_config test_step predict_step
+    make_test_function make_predict_function fit evaluate predict test_on_batch
+    predict_on_batch train_on_batch summary save save_weights load_weights
+    save_own_variables load_own_variables save_assets load_assets export count_params
+""")
 
 
 def dependencies_of(
@@ -83,44 +88,31 @@ def _look_at(model: Any) -> Look:
     return look
 
 
-class _Unknown:
-    """A value that only running the step would tell."""
+class Look(Judge):
+    """Stops at the first reason. `graph`: what it goes through is to run as a graph,
+    where Python ran it before."""
 
-
-UNKNOWN = _Unknown()
-JUDGED = _Unknown()
-"""A function of the user's, or what his property gives: its source was read."""
-
-
-class Look:
-    """Goes through functions and objects. `graph`: they are to run as a graph, where
-    Python ran them before."""
+    walker = GraphWalker
 
     def __init__(self, *, graph: bool) -> None:
+        super().__init__()
         self.graph = graph
-        self.held: dict[tuple[int, Any], Dependency] = {}
-        self._done: dict[tuple[int, int], Any] = {}  # held on to: an `id` stays taken
         self._named: set[str] = set()
         self._methods: dict[str, list[tuple[Any, Any]]] = {}
         self._called: dict[str, str] = {}
 
-    def hold(self, there: Any, name: Any, value: Any, said: str) -> None:
-        key = (id(there), name)
-        if key not in self.held:
-            self.held[key] = Dependency(there, name, value, said)
+    def refuse(self, doing: str) -> None:
+        raise CannotRun(self._placed(doing))
 
-    def _is_new(self, one: Any, other: Any = None) -> bool:
-        key = (id(one), id(other))
-        if key in self._done:
-            return False
-        self._done[key] = (one, other)
-        return True
+    def _placed(self, doing: str) -> str:
+        """With who does it and where."""
+        if self.at is None:
+            return doing
+        name = os.path.basename(self.at.function.__code__.co_filename)
+        return f"{self.at.who} {doing} ({name}:{self.at.line})"
 
-    def function(self, function: Any, me: Any = None) -> None:
-        from feedline.job.source.statements import Body
-
-        if self._is_new(function, me):
-            Body(self, instead_of.get(function, function), me).read()
+    def walk(self, function: Any, me: Any) -> None:
+        super().walk(instead_of.get(function, function), me)
 
     def named(self, name: str) -> None:
         """This name stands after a dot in what runs: methods of that name may run."""
@@ -129,50 +121,51 @@ class Look:
             for function, me in self._methods.get(name, ()):
                 self.function(function, me)
 
-    def called(self, name: str, place: str) -> None:
+    def called(self, name: str) -> None:
         """A method of something that only running the step would tell."""
         self.named(name)
-        if name not in allowed.METHODS:
-            self._called.setdefault(name, place)
+        if name not in tensorflow.METHODS:
+            doing = f"calls .{name}(), which may do anything"
+            self._called.setdefault(name, self._placed(doing))
 
     def finish(self) -> None:
         """All methods that were called must be known."""
-        for name, place in self._called.items():
+        for name, reason in self._called.items():
             if name not in self._methods:
-                doing = f"calls .{name}(), which may do anything"
-                raise CannotRun(place.format(doing))
+                raise CannotRun(reason)
 
     def value(self, value: Any, said: str, *, made: bool = True) -> None:
-        """Something that the function has at hand, `said` in its own words; `made`:
-        where it is a class, objects of it may be made."""
-        if isinstance(value, _Unknown) or type(value) in PLAIN:
+        """`made`: where it is a class, objects of it may be made."""
+        if isinstance(value, Unknown) or type(value) in PLAIN:
             return
         if inspect.ismodule(value):
-            if not allowed.is_library_module(value):
-                raise CannotRun(f"uses the module {said}")
-        elif type(value) is tuple or _is_named_tuple(value):
+            if not tensorflow.may_name(value):
+                self.refuse(f"uses the module {said}")
+        elif type(value) is tuple or (
+            isinstance(value, tuple) and hasattr(value, "_fields")
+        ):
             for each in value:
                 self.value(each, said)
-        elif allowed.is_container(value):
+        elif tensorflow.is_container(value):
             self._container(value, said)
         elif inspect.isclass(value):
-            if made and not allowed.may_make(value):
-                raise CannotRun(f"makes objects of {said}")
+            if made and not tensorflow.may_make(value):
+                self.refuse(f"makes objects of {said}")
         elif is_graph(value):
             self._graph(value, said)
-        elif inspect.isroutine(value) or allowed.may_call(value):
+        elif inspect.isroutine(value) or tensorflow.may_call(value):
             self._routine(value, said)
         elif keeps_only_variables(type(value)):
             self.object(value)
         elif not _is_scalar(value):
-            raise CannotRun(f"uses {said}, a {type(value).__name__}")
+            self.refuse(f"uses {said}, a {type(value).__name__}")
 
     def _container(self, value: Any, said: str) -> None:
         """It may be read: who may change it is refused for that."""
         self.hold(value, None, contents(value), said)
         for each in contents(value):
             if isinstance(each, list | dict | set):
-                raise CannotRun(f"uses {said}, a {type(value).__name__} of containers")
+                self.refuse(f"uses {said}, a {type(value).__name__} of containers")
             self.value(each, said)
 
     def _graph(self, value: Any, said: str) -> None:
@@ -182,29 +175,25 @@ class Look:
         if isinstance(function, types.FunctionType) and is_users(function):
             self.function(function, getattr(value.python_function, "__self__", None))
         elif function is not None and not isinstance(function, types.FunctionType):
-            raise CannotRun(f"calls {said}, whose source is not at hand")
+            self.refuse(f"calls {said}, whose source is not at hand")
 
     def _routine(self, value: Any, said: str) -> None:
         owner = getattr(value, "__self__", None)
         if is_users(value):
             me = None if inspect.ismodule(owner) or inspect.isclass(owner) else owner
             self.function(getattr(value, "__func__", value), me)
-        elif allowed.may_call(value):
-            return
-        elif inspect.isclass(owner) and allowed.is_known_class(owner):
-            if value.__name__ not in allowed.METHODS:
-                raise CannotRun(f"calls {said}()")
-        elif owner is not None and keeps_only_variables(type(owner)):
-            self.object(owner)
-            if value.__name__ not in allowed.METHODS:
-                raise CannotRun(f"calls {said}()")
-        else:
-            raise CannotRun(f"calls {said}()")
+        elif not tensorflow.may_call(value):
+            known = inspect.isclass(owner) and tensorflow.is_known_class(owner)
+            if keeps_only_variables(type(owner)):
+                known = True
+                self.object(owner)
+            if not known or value.__name__ not in tensorflow.METHODS:
+                self.refuse(f"calls {said}()")
 
     def object(self, value: Any) -> None:
         """One of TensorFlow's or Keras', or of a class of the user's: what the user
         wrote in it counts, and what he may switch in it."""
-        if not self._is_new(value) or is_graph(value) or _is_variable(value):
+        if not self.is_new(value) or is_graph(value) or _is_variable(value):
             return
         parts = [value]
         flatten = inspect.getattr_static(
@@ -213,7 +202,7 @@ class Look:
         if flatten is not None and not is_users(flatten):
             parts = list(keras_private.flatten_layers(value)())
         for part in parts:
-            self._is_new(part)
+            self.is_new(part)
             self._switches(part)
             self._user_methods(part)
             self._inside(part)
@@ -221,7 +210,7 @@ class Look:
     def _switches(self, part: Any) -> None:
         inside = getattr(part, "__dict__", {})
         if self.graph and inside.get(keras_private.losses.name):
-            raise CannotRun("has a layer that adds to the loss: the script may read it")
+            self.refuse("has a layer that adds to the loss: the script may read it")
         known = keeps_only_variables(type(part))
         for name, held in list(inside.items()):
             if not watched.is_held(part, name):
@@ -232,7 +221,9 @@ class Look:
                 self.hold(inside, name, held, said)
 
     def _user_methods(self, part: Any) -> None:
-        for owner, name, function, member in _written(type(part)):
+        for owner, name, function, member in users_code(type(part)):
+            if isinstance(member, functools.cached_property):
+                self.refuse(f"has {owner.__name__}.{name}, a cached property")
             self.hold(vars(owner), name, member, f"{owner.__name__}.{name}")
             if name in _NOT_IN_STEPS:
                 continue
@@ -268,68 +259,16 @@ class Look:
         elif (
             callable(held) and not inspect.isclass(held) and is_users_class(type(held))
         ):
-            raise CannotRun(f"calls {said}, a {type(held).__name__}")
-
-
-def is_graph(value: Any) -> bool:
-    """Is it a `tf.function`?"""
-    return is_tensorflow(type(value)) and hasattr(value, "python_function")
-
-
-def is_tensorflow(kind: type) -> bool:
-    """Is it a class of TensorFlow's or Keras', or one made from such?"""
-    return any(_is_theirs(each) for each in kind.__mro__)
-
-
-def _is_theirs(kind: type) -> bool:
-    return str(getattr(kind, "__module__", "")).partition(".")[0] in _ROOTS
-
-
-def is_users(function: Any) -> bool:
-    function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType):
-        return False
-    function = instead_of.get(function, function)
-    return not is_library(function.__code__.co_filename)
-
-
-def is_users_class(kind: type) -> bool:
-    return any(is_users(_function_in(m)) for m in vars(kind).values())
-
-
-def _function_in(member: Any) -> Any:
-    """Of a property, a static method, a `tf.function`; else the member itself."""
-    if isinstance(member, property):
-        return member.fget
-    if isinstance(member, functools.cached_property):
-        return member.func
-    if is_graph(member):
-        return getattr(member.python_function, "__func__", member.python_function)
-    return getattr(member, "__func__", member)
-
-
-def _written(kind: type) -> Iterator[tuple[type, str, Any, Any]]:
-    """What the user wrote in a class and those above it."""
-    for each in kind.__mro__:
-        for name, member in list(vars(each).items()):
-            function = _function_in(member)
-            if isinstance(function, types.FunctionType) and is_users(function):
-                if isinstance(member, functools.cached_property):
-                    raise CannotRun(f"has {each.__name__}.{name}, a cached property")
-                yield each, name, function, member
+            self.refuse(f"calls {said}, a {type(held).__name__}")
 
 
 def _may_be_called(kind: type, owner: type, name: str) -> bool:
     """Without being named: it stands for one of a library's, or is Python's own."""
     if name.startswith("__") and name.endswith("__"):
         return True
-    return _is_theirs(owner) or any(
-        _is_theirs(base) and name in vars(base) for base in kind.__mro__
+    return is_theirs(owner) or any(
+        is_theirs(base) and name in vars(base) for base in kind.__mro__
     )
-
-
-def _is_named_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def _is_scalar(value: Any) -> bool:

@@ -1,17 +1,16 @@
 """Does a Python function of the user's give the same for the same arguments, and change
-nothing? Judged by its source; nothing is run.
+nothing? Judged by its source (`walker.py`); nothing is run.
 
-A closed world: every statement, name, call, method and attribute in the function, and
-in the user's functions that it uses, must be of a kind that is known to compute
-(`pure_library.py`). What is not known is a doubt, and a doubt is not `pure`. This works
-because whatever a function can get hold of is either named in it, and looked at, or
-made by something that is: so the unknown values in it are the libraries' own, of which
-only listed methods may be called. What a function makes for itself it may change
-(`fresh_values.py`). Files that are read count as part of the data.
+All that the function and the user's functions that it uses have at hand must be known
+to compute (`known_python.py`). What is not known is a doubt, and a doubt is not `pure`.
+The unknown values in it are the libraries' own, of which only listed methods may be
+called. What a function makes for itself it may change (`fresh_values.py`). Files that
+are read count as part of the data.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import enum
 import functools
@@ -25,14 +24,22 @@ from typing import Any
 
 import numpy as np
 
-from feedline.job.private import tensorflow as tf_private
-from feedline.job.source import pure_library as library
-from feedline.job.source.definitions import definition_of
-from feedline.job.source.lines import is_library
+from feedline.job.source import known_python as python
+from feedline.job.source import known_tensorflow as tensorflow
+from feedline.job.source.fresh_values import is_made, only_reads
+from feedline.job.source.users import (
+    has_users_code,
+    is_user,
+    is_users_object,
+    users_code,
+    without_tensorflow,
+)
+from feedline.job.source.walker import UNKNOWN, Judge, Unknown, Walker
 
 _MOST_FUNCTIONS = 200
 _MOST_ITEMS = 1_000_000
 _DRAWING = ("random", "numpy.random", "secrets", "uuid")
+_MAKING = ("__init__", "__new__", "__init_subclass__", "__set_name__")
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Purity:
 
 def purity(func: Callable[..., Any]) -> Purity:
     """Does `func` give the same for the same arguments, and change nothing?"""
-    judge = Judge()
+    judge = _Judge()
     judge.routine(func, getattr(func, "__name__", type(func).__name__))
     if judge.seen:
         return Purity(False, tuple(dict.fromkeys(judge.seen)), judge.opens)
@@ -57,176 +64,258 @@ def purity(func: Callable[..., Any]) -> Purity:
     return Purity(True, opens=judge.opens)
 
 
-def is_user(value: Any) -> bool:
-    """Is it Python that the user wrote, and not a library's?"""
-    code = getattr(getattr(value, "__func__", value), "__code__", None)
-    if code is None:
-        call = inspect.getattr_static(type(value), "__call__", None)
-        code = getattr(call, "__code__", None)
-    return code is not None and not is_library(code.co_filename)
+class _Judge(Judge):
+    """Goes on after a doubt: there may be worse."""
 
-
-class Data:
-    """A value that only running the function would tell: an argument, a result."""
-
-
-DATA = Data()
-
-
-class Judge:
     def __init__(self) -> None:
+        super().__init__()
+        self.walker = _Walker
         self.seen: list[str] = []
         self.doubts: list[str] = []
         self.opens = False
-        self._done: dict[tuple[int, int], Any] = {}  # held on to: an `id` stays taken
         self._items = _MOST_ITEMS
 
-    def _is_new(self, one: Any, me: Any = None) -> bool:
-        key = (id(one), id(me))
-        if key in self._done:
-            return False
-        self._done[key] = (one, me)
-        return True
+    def refuse(self, doing: str) -> None:
+        self.doubts.append(self._with_who(doing))
+
+    def accuse(self, doing: str) -> None:
+        self.seen.append(self._with_who(doing))
+
+    def _with_who(self, doing: str) -> str:
+        return f"{self.at.who if self.at is not None else 'it'} {doing}"
+
+    def walk(self, function: Any, me: Any) -> None:
+        if len(self._done) > _MOST_FUNCTIONS:
+            self.refuse("calls very many functions")
+        else:
+            super().walk(function, me)
 
     # ------------------------------------------------------- what may be called
 
     def routine(self, value: Any, said: str) -> None:
         """Whatever can be called: it may be, once it is at hand."""
         value = without_tensorflow(value)
+        owner = getattr(value, "__self__", None)
         if isinstance(value, functools.partial):
             self.routine(value.func, said)
             for each in (*value.args, *value.keywords.values()):
                 self.value(each, f"{said}, an argument of partial")
-            return
-        if isinstance(value, functools._lru_cache_wrapper):
+        elif isinstance(value, functools._lru_cache_wrapper):
             self.routine(value.__wrapped__, said)
-            return
-        if type(value) is np.vectorize:
+        elif type(value) is np.vectorize:
             self.routine(value.pyfunc, said)
-            return
-        owner = getattr(value, "__self__", None)
-        if _draws(value):
-            self.seen.append(f"{said}, which draws random numbers")
+        elif _draws(value):
+            self.accuse(f"uses {said}, which draws random numbers")
         elif isinstance(value, types.MethodType) and is_user(value):
             self.function(value.__func__, owner)
         elif isinstance(value, types.FunctionType) and is_user(value):
             self.function(value)
-        elif library.is_pure_function(value):
-            self.opens |= library.reads_files(value)
-        elif library.is_of_opencv(value):
+        elif python.may_call(value) or tensorflow.computes(value):
+            self.opens |= python.reads_files(value)
+        elif python.is_of_opencv(value):
             pass  # who calls it with an array to write into is refused for that
         elif owner is not None and not inspect.ismodule(owner):
             self.value(owner, said)
-            if value.__name__ not in library.METHODS:
-                self.doubts.append(f"{said}, which may change things")
-        elif inspect.isroutine(value):
-            self._unlisted(value, said)
+            if value.__name__ not in python.METHODS:
+                self.refuse(f"uses {said}, which may change things")
+        elif not inspect.isroutine(value):
+            call = inspect.getattr_static(type(value), "__call__", None)
+            if isinstance(call, types.FunctionType) and is_user(call):
+                self.function(call, value)
+            else:
+                self._unknown(value, said)
+        elif value in (builtins.globals, builtins.input, builtins.setattr, next):
+            depends = "which depends on more than arguments"
+            self.accuse(f"uses {said}, {depends}")
         else:
-            self._callable_object(value, said)
+            self._unknown(value, said)
 
-    def _unlisted(self, value: Any, said: str) -> None:
-        if value in (builtins.globals, builtins.input, builtins.setattr, builtins.next):
-            self.seen.append(f"{said}, which depends on more than arguments")
-        else:
-            self.doubts.append(f"{said}, of which little is known")
-
-    def _callable_object(self, value: Any, said: str) -> None:
-        call = inspect.getattr_static(type(value), "__call__", None)
-        if isinstance(call, types.FunctionType) and is_user(call):
-            self.function(call, value)
-        else:
-            self.doubts.append(f"{said}, of which little is known")
-
-    def function(self, function: Any, me: Any = None) -> None:
-        if not self._is_new(function, me):
-            return
-        if len(self._done) > _MOST_FUNCTIONS:
-            self.doubts.append("it calls very many functions")
-            return
-        from feedline.job.source.pure_body import Body
-
-        source = definition_of(function.__code__)
-        if source is None:
-            name = function.__name__
-            self.doubts.append(f"{name}, whose source is not at hand or has changed")
-            return
-        Body(self, function, source, me).read()
+    def _unknown(self, value: Any, said: str) -> None:
+        plain = inspect.isroutine(value) or inspect.isclass(value) or callable(value)
+        kind = "" if plain else f"a {type(value).__name__} "
+        self.refuse(f"uses {said}, {kind}of which little is known")
 
     # ---------------------------------------------------------- what is at hand
 
     def value(self, value: Any, said: str) -> None:
-        """Something that a function has at hand, in whatever way it uses it."""
-        if isinstance(value, Data) or type(value) in library.PLAIN:
+        """In whatever way it is used."""
+        if isinstance(value, Unknown) or type(value) in python.NEVER_CHANGING:
             return
         if isinstance(value, np.generic) or _is_array(value) or _is_tensor(value):
             return
-        if type(value) in library.CONTAINERS or _is_plain_tuple(type(value)):
+        if type(value) in python.CONTAINERS or _is_plain_tuple(type(value)):
             self._container(value, said)
-        elif isinstance(value, io.IOBase):
-            self.seen.append(f"{said}, which is open")
+        elif issubclass(type(value), io.IOBase):  # `isinstance` would ask the object
+            self.accuse(f"uses {said}, which is open")
         elif _is_source_of_chance(value):
-            self.seen.append(f"{said}, which draws random numbers in turn")
+            self.accuse(f"uses {said}, which draws random numbers in turn")
         elif hasattr(type(value), "__next__"):
-            self.seen.append(f"{said}, an iterator that is used up")
+            self.accuse(f"uses {said}, an iterator that is used up")
         elif inspect.ismodule(value):
-            if not library.is_module(value):
-                self.doubts.append(f"{said}, a module of which little is known")
+            if not python.may_name(value):
+                self.refuse(f"uses {said}, a module of which little is known")
         elif inspect.isclass(value):
-            if not library.is_pure_class(value) and not _is_plain_tuple(value):
-                self.doubts.append(f"{said}, of which little is known")
-        elif isinstance(value, enum.Enum) and not _has_user_code(type(value)):
+            if not python.may_make(value) and not _is_plain_tuple(value):
+                self._unknown(value, said)
+        elif isinstance(value, enum.Enum) and not has_users_code(type(value)):
             return
-        elif inspect.isroutine(value) or callable(value):
-            self.routine(value, said)
+        elif not callable(value):
+            self._unknown(value, said)
         else:
-            kind = type(value).__name__
-            self.doubts.append(f"{said}, a {kind} of which little is known")
+            self.routine(value, said)
+            if is_users_object(value):
+                self._in_other_hands(value)
+
+    def _in_other_hands(self, value: Any) -> None:
+        """Whoever is given an object may add it, ask for its length or call those of
+        its methods that are named as harmless ones of others."""
+        for _, name, function, _ in users_code(type(value)):
+            special = name.startswith("__") and name not in _MAKING
+            if special or name in python.METHODS | python.ATTRIBUTES:
+                self.function(function, value)
 
     def _container(self, value: Any, said: str) -> None:
-        if not self._is_new(value):
+        if not self.is_new(value):
             return
         self._items -= len(value)
         if self._items < 0:
-            self.doubts.append(f"{said}, which is very large")
+            self.refuse(f"uses {said}, which is very large")
             return
         mapping = isinstance(value, dict | types.MappingProxyType)
         for each in (*value.keys(), *value.values()) if mapping else value:
-            if type(each) not in library.PLAIN:
+            if type(each) not in python.NEVER_CHANGING:
                 self.value(each, f"what {said} holds")
 
 
-def without_tensorflow(value: Any) -> Any:
-    """Without what TensorFlow puts around it; decorators of the user's are his."""
-    while isinstance(value, types.FunctionType):
-        module = str(value.__globals__.get("__name__", ""))
-        if not module.startswith("tensorflow."):
-            return value
-        inner = getattr(tf_private.tf_decorator.get(value), "decorated_target", None)
-        inner = inner if inner is not None else getattr(value, "__wrapped__", None)
-        if inner is None or inner is value:
-            return value
-        value = inner
-    return value
+class _Walker(Walker):
+    known = (
+        *Walker.known,
+        ast.Try,
+        ast.Import,
+        ast.ImportFrom,
+        ast.Yield,
+        ast.YieldFrom,
+    )
 
+    def is_own(self, node: ast.expr) -> bool:
+        return super().is_own(node) or is_made(node, self.function)
 
-def is_users_object(value: Any) -> bool:
-    """An object, not a class, whose class the user wrote, or that only holds
-    attributes."""
-    if isinstance(value, Data) or inspect.isclass(value) or inspect.isroutine(value):
-        return False
-    kind = type(value)
-    if f"{kind.__module__}.{kind.__qualname__}" in library.NAMESPACES:
-        return True
-    return not isinstance(value, enum.Enum) and _has_user_code(kind)
+    def changes(self, node: ast.AugAssign) -> bool:
+        return not self.is_own(node.target)
 
+    def subscript(self, node: ast.Subscript) -> None:
+        base = self.resolve(node.value)
+        if is_users_object(base):
+            self._special(base, "__getitem__", ast.unparse(node))
+            self.visit(node.slice)
+        else:
+            super().subscript(node)
 
-def _has_user_code(kind: type) -> bool:
-    for each in kind.__mro__:
-        for member in vars(each).values():
-            function = getattr(member, "fget", getattr(member, "__func__", member))
-            if isinstance(function, types.FunctionType) and is_user(function):
-                return True
-    return False
+    def _special(self, value: Any, name: str, said: str) -> None:
+        method = inspect.getattr_static(type(value), name, None)
+        if isinstance(method, types.FunctionType) and is_user(method):
+            self.judge.function(method, value)
+        else:
+            self.refuse(f"uses {said}")
+
+    def call(self, node: ast.Call) -> None:
+        called = self.resolve(node.func)
+        given: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
+        if called is builtins.open:
+            self.judge.opens = True
+            if not only_reads(node):
+                self.refuse(f"opens a file to write: {ast.unparse(node)[:40]}")
+        elif called in (builtins.isinstance, builtins.issubclass):
+            given = given[:1]
+        elif called is builtins.len and len(given) == 1:
+            held = self.resolve(given[0])
+            if is_users_object(held):
+                self._special(held, "__len__", ast.unparse(node))
+                given = []
+        elif called is builtins.type and len(given) == 1:
+            pass
+        elif is_users_object(called):
+            self.judge.routine(called, ast.unparse(node.func))
+        else:
+            self.visit(node.func)
+        self._written(node, called)
+        self.all(given)
+
+    def _written(self, node: ast.Call, called: Any) -> None:
+        """Arguments that the function called writes into must be its caller's own."""
+        start = python.writes_from(called)
+        written = [*node.args[start:]] if start is not None else []
+        if start is not None and any(isinstance(a, ast.Starred) for a in node.args):
+            written = list(node.args)
+        written += [k.value for k in node.keywords if k.arg in python.WRITTEN]
+        for each in written:
+            nothing = isinstance(each, ast.Constant) and each.value is None
+            if not nothing and not self.is_own(each):
+                self.refuse(f"writes into {ast.unparse(each)}")
+
+    def attribute(self, node: ast.Attribute) -> None:
+        said = ast.unparse(node)
+        if not isinstance(node.ctx, ast.Load):
+            self.refuse(f"sets {said}")
+            return
+        base = self.resolve(node.value)
+        if inspect.ismodule(base) or inspect.isclass(base) or is_users_object(base):
+            self._before(node.value)
+            value = self.resolve(node)
+            if value is UNKNOWN or is_users_object(value):
+                self.refuse(f"uses {said}, of which little is known")
+            else:
+                self.judge.value(value, said)
+            return
+        self.visit(node.value)
+        if node.attr in python.METHODS | python.ATTRIBUTES:
+            return
+        if node.attr in python.PATHS_READ:
+            self.judge.opens = True
+        elif node.attr not in python.CHANGING or not self.is_own(node.value):
+            self.refuse(f"uses {said}, which may change things")
+
+    def _before(self, node: ast.expr) -> None:
+        """What stands before the last dot: a module, a class, an object."""
+        if isinstance(node, ast.Attribute):
+            self._before(node.value)
+        elif not isinstance(node, ast.Name):
+            self.visit(node)
+        held = self.resolve(node)
+        if inspect.ismodule(held):
+            self.judge.value(held, ast.unparse(node))
+
+    # -------------------------------------------------------- what names hold
+
+    def is_opaque(self, base: Any) -> bool:
+        reads = inspect.getattr_static(type(base), "__getattribute__")
+        return isinstance(reads, types.FunctionType) or not is_users_object(base)
+
+    def of_class(self, kind: type, name: str) -> Any:
+        if issubclass(kind, enum.Enum):
+            return kind._member_map_.get(name, UNKNOWN)
+        static = inspect.getattr_static(kind, name, UNKNOWN)
+        function = getattr(static, "__func__", None)
+        if isinstance(static, staticmethod):
+            return function
+        if isinstance(static, classmethod) and isinstance(function, types.FunctionType):
+            return types.MethodType(function, kind)
+        if type(kind) is not type or isinstance(static, property):
+            return UNKNOWN
+        if isinstance(static, types.FunctionType) or not hasattr(
+            type(static), "__get__"
+        ):
+            return static
+        known = name in python.METHODS or name == "fromkeys"
+        # `str.lower`, `dict.fromkeys`: as harmless as `len`.
+        return len if kind.__module__ == "builtins" and known else UNKNOWN
+
+    def of_kind(self, base: Any, static: Any, name: str) -> Any:
+        if isinstance(static, types.MemberDescriptorType):
+            return getattr(base, name, UNKNOWN)
+        if isinstance(static, staticmethod):
+            return static.__func__
+        return UNKNOWN if hasattr(type(static), "__get__") else static
 
 
 def _is_plain_tuple(kind: Any) -> bool:
@@ -235,7 +324,7 @@ def _is_plain_tuple(kind: Any) -> bool:
         inspect.isclass(kind)
         and kind.__bases__ == (tuple,)
         and hasattr(kind, "_fields")
-        and not _has_user_code(kind)
+        and not has_users_code(kind)
     )
 
 
@@ -251,34 +340,22 @@ def _is_tensor(value: Any) -> bool:
     )
 
 
-def _module(value: Any) -> str:
-    owner = getattr(value, "__self__", None)
-    if inspect.ismodule(owner):
-        return owner.__name__
-    named = getattr(value, "__module__", None)
-    return named if isinstance(named, str) else type(value).__module__
-
-
 def _draws(value: Any) -> bool:
+    """`default_rng(3)` draws nothing yet; whether it has a seed cannot be seen."""
     if isinstance(value, type) or not callable(value):
         return False
-    home = _module(value)
+    owner = getattr(value, "__self__", None)
+    named = getattr(value, "__module__", None)
+    home = named if isinstance(named, str) else type(value).__module__
+    home = owner.__name__ if inspect.ismodule(owner) else home
     chance = any(home == each or home.startswith(f"{each}.") for each in _DRAWING)
-    return _is_source_of_chance(getattr(value, "__self__", None)) or (
-        chance and not _seeds_itself(value)
+    return _is_source_of_chance(owner) or (
+        chance and python.name_of(value) != "default_rng"
     )
-
-
-def _seeds_itself(value: Any) -> bool:
-    """`default_rng(3)` draws nothing yet; whether it has a seed cannot be seen."""
-    return getattr(value, "__name__", "") == "default_rng"
 
 
 def _is_source_of_chance(value: Any) -> bool:
-    if value is None or inspect.isclass(value) or inspect.isroutine(value):
+    if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value):
         return False
-    if inspect.ismodule(value):
-        return False
-    return isinstance(value, random.Random) or type(value).__module__.startswith(
-        "numpy.random"
-    )
+    kind = type(value)
+    return issubclass(kind, random.Random) or kind.__module__.startswith("numpy.random")

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from feedline.job.private.tensorflow import AUTOGRAPH_PACKAGE
-from feedline.job.source.purity import is_user
+from feedline.job.source.users import is_user
 from feedline.job.tfdata.functions import closure, unwrapped
 
 _MOST_FUNCTIONS = 200

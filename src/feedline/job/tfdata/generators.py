@@ -62,7 +62,8 @@ def starts_anew(found: Found) -> bool:
     with the numbered batches of a `PyDataset`, and where the code of the user's
     function shows that it keeps no state, nor uses TensorFlow, whose datasets and
     variables do, nor opens files, which may be pipes."""
-    from feedline.job.source.purity import is_user, purity
+    from feedline.job.source.purity import purity
+    from feedline.job.source.users import is_user
     from feedline.job.source.uses import tensorflow_in
 
     generator = generator_of(found)

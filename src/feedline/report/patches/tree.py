@@ -11,11 +11,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import libcst as cst
-from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
+from libcst import metadata
 
 from feedline.report.patches import lines
-
-Scope = cst.FunctionDef | cst.Lambda | cst.ClassDef
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +44,11 @@ class Tree:
     def __init__(self, text: bytes, seen: bytes | None = None) -> None:
         self.text = text
         code = (text if seen is None else seen).decode("utf-8")
-        wrapper = MetadataWrapper(cst.parse_module(code), unsafe_skip_copy=True)
-        self.module = wrapper.module
-        self._spans = wrapper.resolve(ByteSpanPositionProvider)
+        self._metadata = metadata.MetadataWrapper(
+            cst.parse_module(code), unsafe_skip_copy=True
+        )
+        self.module = self._metadata.module
+        self._spans = self._metadata.resolve(metadata.ByteSpanPositionProvider)
         self._parents = {
             child: node for node in self._spans for child in _children(node)
         }
@@ -99,16 +99,16 @@ class Tree:
             yield up
             up = self.parent(up)
 
-    def scopes(self, node: cst.CSTNode) -> list[Scope]:
-        """The functions and classes around it, the nearest first."""
-        return [
-            up
-            for up in self.around(node)
-            if isinstance(up, cst.FunctionDef | cst.Lambda | cst.ClassDef)
-        ]
+    def function(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The nearest function or class around it."""
+        scopes = cst.FunctionDef | cst.Lambda | cst.ClassDef
+        return next((up for up in self.around(node) if isinstance(up, scopes)), None)
 
-    def function(self, node: cst.CSTNode) -> Scope | None:
-        return next(iter(self.scopes(node)), None)
+    def names(self, node: cst.CSTNode) -> metadata.Scope:
+        """What is bound where the node stands."""
+        found = self._metadata.resolve(metadata.ScopeProvider)
+        here = (found.get(each) for each in (node, *self.around(node)))
+        return next(scope for scope in here if scope is not None)
 
     # ------------------------------------------------------------------- lines
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from feedline.fixes.means.kept.values import CannotKeep, key_of
-from feedline.job.source.purity import is_user
+from feedline.job.source.users import is_user
 
 _MOST = 50
 _GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME"}

@@ -26,7 +26,8 @@ from feedline.fixes.means.kept.scope import Scope, Switched
 from feedline.fixes.means.kept.values import CannotKeep
 from feedline.job import marks
 from feedline.job.private import tensorflow as tf_private
-from feedline.job.source.purity import is_user, purity
+from feedline.job.source.purity import purity
+from feedline.job.source.users import is_user
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.generators import adapter_of, generator_of, given_generator
 from feedline.job.tfdata.pipeline import Stage

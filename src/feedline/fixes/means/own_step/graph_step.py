@@ -21,11 +21,12 @@ from typing import Any
 
 from feedline.job.loops.loop import CannotRun
 from feedline.job.private import tensorflow as tf_private
-from feedline.job.source.allowed import keeps_only_variables
 from feedline.job.source.definitions import made
 from feedline.job.source.dependencies import Dependency
 from feedline.job.source.frames import caught
-from feedline.job.source.graph_safe import dependencies_of, instead_of, is_users_class
+from feedline.job.source.graph_safe import dependencies_of
+from feedline.job.source.known_tensorflow import keeps_only_variables
+from feedline.job.source.users import instead_of, is_users_class
 from feedline.job.tfdata.functions import draws
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,8 @@ import numpy as np
 
 from feedline.fixes.means.store.graphs import Unknown, digest, nodes_of
 from feedline.job.private import tensorflow as tf_private
-from feedline.job.source.purity import is_user, purity, without_tensorflow
+from feedline.job.source.purity import purity
+from feedline.job.source.users import is_user, without_tensorflow
 from feedline.job.source.uses import tensorflow_in
 from feedline.job.tfdata.functions import closure
 

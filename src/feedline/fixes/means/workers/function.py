@@ -23,7 +23,8 @@ from feedline.job import marks
 from feedline.job.private import tensorflow as tf_private
 from feedline.job.private.tensorflow import context, script_ops, structure
 from feedline.job.private.tensorflow import framework_ops as ops
-from feedline.job.source.purity import Purity, purity, without_tensorflow
+from feedline.job.source.purity import Purity, purity
+from feedline.job.source.users import without_tensorflow
 from feedline.job.source.uses import bound_to_here, tensorflow_in
 from feedline.job.tfdata import ops as tfdata_ops
 from feedline.job.tfdata.pipeline import Stage
