@@ -18,8 +18,9 @@ from typing import Any
 from feedline.job.loops.loop import CannotRun
 from feedline.job.source.definitions import definition_of
 from feedline.job.source.dependencies import Dependency
-from feedline.job.source.graph_safe import Look, instead_of
+from feedline.job.source.graph_safe import Look
 from feedline.job.source.lines import is_library
+from feedline.job.source.users import instead_of
 
 _SHAPES = {"shape", "get_shape", "set_shape", "static_shape", "as_list", "dims"}
 _TRACES = (

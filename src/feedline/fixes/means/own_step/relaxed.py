@@ -17,7 +17,7 @@ from typing import Any
 from feedline.fixes.means.own_step.graph_step import unoptimized
 from feedline.job.loops.loop import CannotRun
 from feedline.job.private import tensorflow as tf_private
-from feedline.job.source.allowed import keeps_only_variables
+from feedline.job.source.known_tensorflow import keeps_only_variables
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Shapes = tuple[tuple[int, ...], ...]
