@@ -19,6 +19,7 @@ from feedline.session.own_loops import together
 from feedline.session.plans import plan_for, refusal
 
 if TYPE_CHECKING:
+    from feedline.fixes.identity.part import Part
     from feedline.fixes.saved import SavedPlan
     from feedline.session.live_shapes import LiveShapes
     from feedline.session.own_loops import Found
@@ -36,7 +37,8 @@ class OwnShapes:
             weakref.WeakKeyDictionary()
         )
         self._kept: list[LiveShapes] = []
-        self._bound: dict[int, Binding] = {}  # by the `id` of a loop
+        self._bound: dict[int, Binding] = {}
+        self._begun_as: dict[int, Part] = {}  # the steps, by the `id` of a loop
         self._found: dict[int, Found] = {}
         order = runner.order
         given = order.plan
@@ -90,13 +92,14 @@ class OwnShapes:
         self, function: Any, original: Any, frame: FrameType
     ) -> LiveShapes | None:
         """None where an earlier run has found that nothing helps."""
+        from feedline.fixes.identity.step import step_of
         from feedline.job.loops.unfed import UnfedLoop
         from feedline.session.live_shapes import LiveShapes
 
         runner, watch = self.runner, self.runner.watch
         loop: Any = watch.active[-1] if watch.active else UnfedLoop(frame, watch.clock)
         loop.step_function = function
-        self._bound[id(loop)] = self._binding(loop)
+        self._begun_as[id(loop)] = step_of(loop)
         if isinstance(loop, UnfedLoop):
             loop.step_function = None  # a model may hang on it
         known = self._known(loop)
@@ -117,26 +120,29 @@ class OwnShapes:
         order = self.runner.order
         plans = [each.plan for each in order.remembered]
         plans = [order.plan] if order.plan is not None else plans
-        now = self._bound[id(loop)]
         for plan in plans:
-            if plan.where != str(loop.where):
+            opens = fixes.own_loop(plan.edits).open_shapes
+            unfed = loop.source is None
+            if plan.where != str(loop.where) or not (opens or unfed):
                 continue
+            now = self._binding(loop)
             if refusal(plan, now) is None:
                 return plan
-            if loop.source is None:  # else it is said where the data is read
+            if unfed:  # else it is said where the data is read
                 self.runner.refuses(plan, now)
         return None
 
     def _binding(self, loop: Any) -> Binding:
         """What a plan for this loop rests on."""
-        from feedline.fixes.identity.step import step_of
         from feedline.prove.bound import bound, bound_without_input
 
-        pipeline = None
-        if loop.source is not None:
-            pipeline = self.runner.pipeline_of(loop.source)
-        step = step_of(loop)
-        return bound_without_input(step) if pipeline is None else bound(pipeline, step)
+        if id(loop) not in self._bound:
+            source, step = loop.source, self._begun_as[id(loop)]
+            pipeline = None if source is None else self.runner.pipeline_of(source)
+            self._bound[id(loop)] = (
+                bound_without_input(step) if pipeline is None else bound(pipeline, step)
+            )
+        return self._bound[id(loop)]
 
     # --------------------------------------------------------------- what came of it
 
@@ -170,7 +176,7 @@ class OwnShapes:
                 plan: SavedPlan | None = None
                 first = not live.account.steps
                 if cured.edits or (live.unfed and first):
-                    plan = plan_for(loop, self._bound[id(loop)], job.pipeline, cured)
+                    plan = plan_for(loop, self._binding(loop), job.pipeline, cured)
                 runner.found_live(loop, job, measured, cured, plan)
         except Exception:
             log.info("open shapes could not be written down", exc_info=True)
