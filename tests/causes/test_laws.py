@@ -162,6 +162,16 @@ MEASUREMENTS = st.builds(
         estimates(),
     ),
     trace_ms=MS,
+    validation=st.none()
+    | st.builds(
+        m.ValidationTimes,
+        seconds=MS,
+        input_s=st.none() | MS,
+        passes=st.none() | st.integers(0, 99),
+        every=st.floats(1.0, 9.0),
+        steps=st.none() | st.integers(0, 999),
+        epoch_s=st.none() | MS,
+    ),
 )
 LAW = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -199,7 +209,7 @@ def test_costs_are_parts_of_the_step_ranked_and_above_the_noise(job, measured):
             assert set(finding.fixes) <= set(cause.fixes)
             assert finding.cost_ms >= 0
             assert finding.evidence
-            if cause.name != "slow-preparation":
+            if cause.name not in ("slow-preparation", "slow-validation"):
                 assert finding.cost_ms <= observed.value + 1e-9
     findings = causes.diagnose(job, measured)
     costs = [round(finding.cost_ms, 6) for finding in findings]

@@ -45,6 +45,7 @@ EXPECTED = [
     "misaligned-shapes",
     "precision",
     "slow-preparation",
+    "slow-validation",
 ]
 HEADINGS = ["What it is", "Why it is slow", "Example", "Use instead", "Fix"]
 

@@ -77,6 +77,22 @@ def test_a_plan_comes_back_as_it_was(plan):
     assert SavedPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
 
 
+@given(plans(), plans())
+def test_a_plan_comes_back_with_that_of_its_validation(plan, inner):
+    whole = replace(plan, validation=inner)
+    assert SavedPlan.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
+    assert "validation" not in plan.to_dict()
+    deeper = replace(plan, validation=whole).to_dict()
+    with pytest.raises(PlanError, match="a validation of its own"):
+        SavedPlan.from_dict(deeper)
+
+
+def test_what_is_not_allowed_is_refused_in_the_validations_plan_too():
+    inner = somewhere(Edit("unordered"), where="validation of train.py:12")
+    with pytest.raises(PlanError, match="--allow reordered"):
+        replace(PLAN, validation=inner).check_grades(("exact",))
+
+
 def test_a_plan_in_a_file(tmp_path):
     path = tmp_path / "train.plan"
     save(PLAN, path)

@@ -53,7 +53,7 @@ def test_the_first_share_that_is_said_is_the_largest(job, measurement):
     report = make(
         job, measurement, findings, titles, script="s", version="1", seconds=1.0
     )
-    if findings and findings[0].cause == "slow-preparation":
+    if findings and findings[0].cause in ("slow-preparation", "slow-validation"):
         return
     first = report.verdict.partition(" %")[0]
     said = [part for part, words in WORDS.items() if words in report.verdict]

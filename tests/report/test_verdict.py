@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from feedline.report.report import FindingRow, LineRow, RunRow, StepRow
+from feedline.report.report import (
+    FindingRow,
+    LineRow,
+    RunRow,
+    StepRow,
+    ValidationRow,
+)
 from feedline.report.verdict import sentence
 
 RUN = RunRow(5.0, 3.0, 1.0, 60.0)
@@ -99,6 +107,35 @@ def test_preparing_that_is_spread_out_names_the_slowest_line():
     cause = FindingRow("slow-preparation", "prep.py:12", 9.0, "", ())
     assert say(run=run, findings=[cause]) == (
         "Preparing takes 312 s: the slowest line, 31 s, is prep.py:12."
+    )
+
+
+LINE = "valid = valid.map(decode)"
+SLOW = FindingRow("slow-validation", "a.py:7", 90.0, "", (), "", LINE)
+
+
+def test_a_validation_that_takes_most_comes_first():
+    row = ValidationRow(3.14, 2.9, 0.24, 6.4)
+    assert say(findings=[SLOW, MAP], validation=row) == (
+        "Validation takes 3.1 s after each epoch of 6.4 s, 2.9 s of it waiting for its "
+        f"input: a.py:7 `{LINE}`."
+    )
+    row = replace(row, every=5.0, input_s=0.01, epoch_s=None)
+    assert say(findings=[SLOW], validation=row) == (
+        f"Validation takes 3.1 s after every 5.0 epochs: a.py:7 `{LINE}`."
+    )
+
+
+def test_a_validation_is_not_what_a_step_waits_for():
+    cheap = replace(SLOW, cost_ms=9.0)
+    launch = FindingRow("launch-overhead", "a.py:9", 20.0, "", (), "Every step")
+    text = say(
+        findings=[launch, cheap, MAP],
+        shares={"input": 0.7, "overhead": 0.3},
+        validation=ValidationRow(3.14, 2.9),
+    )
+    assert text.startswith(
+        "The model waits for input 70 % of the time: train.py:41 `d = d.map(f)`: a map"
     )
 
 

@@ -186,6 +186,8 @@ def at_once(pipeline: Pipeline) -> list[AtOnce]:
 def proposals(case: Case, allowed: tuple[Grade, ...]) -> Iterator[Proposal]:
     """Everything that may help and is allowed. A broken fix is left out."""
     for fix in all().values():
+        if case.input_only and fix.kind != "pipeline":
+            continue
         try:
             for proposal in fix.propose(case):
                 if proposal.grade in allowed and proposal.edit not in case.edits:

@@ -97,6 +97,8 @@ class Case:
     them again would begin that state anew."""
     step_ms: float | None = None
     """The step alone, where an edit has made it shorter than it was measured."""
+    input_only: bool = False
+    """The step is to stay as it is: it validates."""
 
     def stage(self, number: int | None) -> Stage:
         return find(self.pipeline, number)

@@ -22,6 +22,7 @@ from feedline.fixes.binding import Binding, NotBound
 from feedline.fixes.fix import GRADES, Edit, Grade
 
 SCHEMA = 1
+_VALIDATION = "validation"
 _MOST_BYTES = 50_000_000
 _MOST_EDITS = 1_000
 _FIELDS = (
@@ -38,7 +39,7 @@ class SavedPlan:
     """`where` is the line of the loop, `pipeline` the fingerprint of what it
     reads, `made_for` all that it was proved on; `places` says where in the source the
     edits belong, `grades` what was found of each edit. No edits is a plan too: nothing
-    was found that helps."""
+    was found that helps. `validation` is the plan for what the fit validates on."""
 
     where: str
     pipeline: str
@@ -47,6 +48,7 @@ class SavedPlan:
     places: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     grades: tuple[Grade, ...] = ()
     made_for: Binding = field(default_factory=Binding, repr=False)
+    validation: SavedPlan | None = None
 
     def __post_init__(self) -> None:
         exact: Grade = "exact"
@@ -67,6 +69,8 @@ class SavedPlan:
 
     def check_grades(self, allowed: tuple[Grade, ...]) -> None:
         """Raise where the plan holds an edit that the user has not allowed."""
+        if self.validation is not None:
+            self.validation.check_grades(allowed)
         for edit, grade in zip(self.edits, self.grades, strict=True):
             if grade not in allowed:
                 raise PlanError(
@@ -79,6 +83,7 @@ class SavedPlan:
                 )
 
     def to_dict(self) -> dict[str, Any]:
+        inner = self.validation
         return {
             "feedline_plan": SCHEMA,
             "where": self.where,
@@ -90,6 +95,7 @@ class SavedPlan:
             ],
             "places": [dict(place) for place in self.places],
             "report": self.report,
+            **({} if inner is None else {_VALIDATION: inner.to_dict()}),
         }
 
     @classmethod
@@ -106,7 +112,10 @@ class SavedPlan:
             raise PlanError(
                 "it is of an older feedline: it does not say what it was proved on"
             )
-        _only(data, _FIELDS, "it")
+        inner = data.get(_VALIDATION)
+        if inner is not None and isinstance(inner, dict) and _VALIDATION in inner:
+            raise _damaged(f"{_VALIDATION} has a {_VALIDATION} of its own")
+        _only({k: v for k, v in data.items() if k != _VALIDATION}, _FIELDS, "it")
         listed = _list(data["edits"], "edits", _MOST_EDITS)
         pairs = [_edit(each, f"edits[{n}]") for n, each in enumerate(listed)]
         try:
@@ -121,6 +130,7 @@ class SavedPlan:
             tuple(_place(each) for each in _list(data["places"], "places")),
             tuple(grade for _, grade in pairs),
             made_for,
+            None if inner is None else cls.from_dict(inner),
         )
         if plan.pipeline != made_for.pipeline:
             raise _damaged(f"pipeline {plan.pipeline!r:.60} is not that of made_for")

@@ -15,6 +15,9 @@ LoopKind = Literal["fit", "loop", "function", "iterator"]
 """How the job trains: `Model.fit`; a Python loop over a Dataset; a loop inside
 a `tf.function`; a `tf.function` step that is handed the iterator."""
 
+Validates = Literal["dataset", "generator", "PyDataset", "arrays"]
+"""What a fit was given to validate on."""
+
 
 @dataclass(frozen=True)
 class Layer:

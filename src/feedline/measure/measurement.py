@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from feedline.job.job import Validates
 from feedline.job.tfdata.pipeline import Where
 from feedline.measure.profile.capture import Capture
 from feedline.measure.stage_cost import StageCost as StageCost  # noqa: PLC0414
@@ -197,6 +198,40 @@ class RunTimes:
     slowest_lines: tuple[Line, ...] = ()
 
 
+@dataclass(frozen=True)
+class ValidationTimes:
+    """What the validation of a fit costs, in seconds, as it is without fixes.
+
+    seconds   one pass over its data
+    input_s   what of a pass is waiting for batches; None: not known
+    passes    how many the fit makes; None: not known
+    every     from one to the next there are so many epochs
+    steps     batches in a pass; None: not known
+    epoch_s   the training of one epoch beside it; None: not known
+    watched   it was seen while the job went on; else by experiment
+    where     the line that made the data
+    """
+
+    seconds: float
+    input_s: float | None = None
+    passes: int | None = None
+    every: float = 1.0
+    steps: int | None = None
+    epoch_s: float | None = None
+    data: Validates = "dataset"
+    watched: bool = False
+    where: Where | None = None
+
+    @property
+    def compute_s(self) -> float | None:
+        return None if self.input_s is None else max(0.0, self.seconds - self.input_s)
+
+    @property
+    def per_epoch_s(self) -> float:
+        """Shared out over the epochs, whether or not they are validated."""
+        return self.seconds / max(self.every, 1.0)
+
+
 WhatIf = Literal[
     "input:as-is",
     "input:unordered",
@@ -218,11 +253,12 @@ class Measurement:
     it is more than `WAITED_S`, AUTOTUNE's thread was waited for.
     `capture` is what a profiler saw of some steps; `only_observed`: all the rest
     comes from it too, and no experiment was made. `first_epoch`: a cache of the
-    pipeline was not full yet."""
+    pipeline was not full yet. `validation`: of a fit that has one, if it is known."""
 
     machine: Machine
     step: StepTimes
     run: RunTimes = field(default_factory=RunTimes)
+    validation: ValidationTimes | None = None
     stages: tuple[StageCost, ...] = ()
     tables: tuple[TableCost, ...] = ()
     softmax: SoftmaxCost | None = None

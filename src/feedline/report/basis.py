@@ -21,16 +21,20 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Trained:
-    """The training that went on with the fixes, and what measuring it took."""
+    """The training that went on with the fixes, and what measuring it took;
+    `validations` are the passes over the validation data with fixes of their own."""
 
     steps: int = 0
     seconds: float = 0.0
     measuring_s: float = 0.0
+    validations: int = 0
+    validations_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Basis:
-    """`seconds` is how long it all took, `version` the feedline that measured."""
+    """`seconds` is how long it all took, `version` the feedline that measured;
+    `validated` is what was tried and proved for the validation."""
 
     job: Job
     measurement: Measurement
@@ -41,6 +45,7 @@ class Basis:
     seconds: float = 0.0
     version: str = ""
     trained: Trained | None = None
+    validated: Cured | None = None
     format: int = FORMAT
 
     @classmethod

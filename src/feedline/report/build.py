@@ -32,6 +32,7 @@ from feedline.report.report import (
     Report,
     RunRow,
     StepRow,
+    ValidationRow,
 )
 from feedline.report.rounding import tidy, tidy_interval, tidy_shares
 from feedline.report.stages import Stages
@@ -49,9 +50,10 @@ def make(
     seconds: float,
     cured: Cured | None = None,
     cures: Mapping[str, str] | None = None,
+    validated: Cured | None = None,
 ) -> Report:
     """The report of one verdict. `titles` gives each cause's title by name,
-    `cures` each fix's."""
+    `cures` each fix's; `validated` is what was tried for the validation."""
     ranked = sorted(findings, key=_worth, reverse=True)  # stable: a tie stays
     rows = tuple(_finding(finding, titles) for finding in ranked)
     shares = tidy_shares(measurement.step.shares())
@@ -59,6 +61,7 @@ def make(
     step = _step(measurement.step)
     run = _run(measurement.run, measurement.step, job, measurement.ends)
     stages = Stages(job.pipeline, () if measurement.first_epoch else spared(job))
+    validation = _validation(job, measurement, validated, cures or {})
     label = ""
     if ranked and bound == "input":
         label = stages.label_of(ranked[0].where, measurement.stages)
@@ -76,12 +79,14 @@ def make(
             run=run,
             findings=rows,
             label=label,
+            validation=validation,
         ),
         stages=stages.rows(measurement.stages),
         findings=rows,
         fixes=_fixes(cured, cures or {}) if cured else (),
         after=after(cured, measurement, stages) if cured else None,
         proof=proof(cured) if cured else observed(measurement),
+        validation=validation,
         seconds=tidy(seconds),
         script=script,
         loop=job.kind if job.where is None else f"{job.kind} at {job.where}",
@@ -174,6 +179,38 @@ def _run(run: RunTimes, step: StepTimes, job: Job, ends: tuple[float, ...]) -> R
         steps_per_epoch=job.steps_per_epoch,
         **_ends(ends if job.restarts and job.epochs != 1 else ()),
     )
+
+
+def _validation(
+    job: Job, measured: Measurement, cured: Cured | None, titles: Mapping[str, str]
+) -> ValidationRow | None:
+    found, run = measured.validation, measured.run
+    if found is None:
+        return None
+    epoch_s = run.epoch_s
+    if epoch_s is None and job.steps_per_epoch:
+        epoch_s = job.steps_per_epoch * measured.step.observed.value / 1e3
+    epoch_s = found.epoch_s if epoch_s is None else epoch_s
+    after = None if cured is None else cured.after
+    return ValidationRow(
+        seconds=tidy(found.seconds),
+        input_s=_tidy(found.input_s),
+        compute_s=_tidy(found.compute_s),
+        epoch_s=_tidy(epoch_s),
+        passes=found.passes,
+        steps=found.steps,
+        every=tidy(found.every),
+        data=found.data,
+        where=_where(found.where),
+        watched=found.watched,
+        fixes=() if cured is None else _fixes(cured, titles),
+        speedup=None if after is None else tidy(after.gain.value),
+        interval=None if after is None else tidy_interval(after.gain),
+    )
+
+
+def _tidy(value: float | None) -> float | None:
+    return None if value is None else tidy(value)
 
 
 def _ends(ends: tuple[float, ...]) -> dict[str, Any]:

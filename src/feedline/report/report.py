@@ -247,6 +247,37 @@ class TraceRow:
 
 
 @dataclass(frozen=True)
+class ValidationRow:
+    """What the validation of a fit costs: `seconds` are one pass as it is without
+    fixes, `input_s` of them waiting for batches, `epoch_s` the training of one epoch
+    beside it, `every` the epochs from one pass to the next. `watched`: seen while the
+    job went on, not by experiment. `after_s` is what the passes with `fixes` took, each
+    on the average, `saved_s` what they would have taken more without."""
+
+    seconds: Amount
+    input_s: Amount | None = None
+    compute_s: Amount | None = None
+    epoch_s: Amount | None = None
+    passes: Count | None = None
+    steps: Count | None = None
+    every: Amount = 1.0
+    data: str = "dataset"
+    where: str | None = None
+    watched: bool = False
+    fixes: tuple[FixRow, ...] = ()
+    speedup: Amount | None = None
+    interval: Interval | None = None
+    after_passes: Count | None = None
+    after_s: Amount | None = None
+    saved_s: float | None = None
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The fixes that its data is read with."""
+        return tuple(each.fix for each in self.fixes if each.applied)
+
+
+@dataclass(frozen=True)
 class Report:
     version: str
     machine: MachineRow
@@ -260,6 +291,7 @@ class Report:
     fixes: tuple[FixRow, ...] = ()
     after: AfterRow | None = None
     proof: ProofRow | None = None
+    validation: ValidationRow | None = None
     seconds: Amount = 0.0
     script: str = ""
     loop: str = ""

@@ -24,8 +24,14 @@ from feedline.measure.profile.kinds import LABELS
 from feedline.report.cured import after, fixes
 from feedline.report.format import ms, number, percent, ratio, seconds, times
 from feedline.report.page import Page
-from feedline.report.report import SHARES, FindingRow, Report, StageRow
-from feedline.report.verdict import PREPARATION
+from feedline.report.report import (
+    SHARES,
+    FindingRow,
+    Report,
+    StageRow,
+    ValidationRow,
+)
+from feedline.report.verdict import PREPARATION, validating, worth_a_line
 
 COLORS = {
     "input": "red",
@@ -142,6 +148,10 @@ def _numbers(page: Page, report: Report) -> Iterator[Text]:
         yield from page.wrap(fact, first=head, indent=indent)
     if not report.only_observed:
         yield from page.wrap(_run(report), first="Run      ", indent=indent)
+    if report.validation is not None and worth_a_line(report.validation):
+        yield from page.wrap(
+            _validation(report.validation), first=indent, indent=indent
+        )
     if _preparing_matters(report):
         for line in report.run.slowest_lines[:3]:
             row = f"{seconds(line.seconds)}  {line.where}  {line.code}"
@@ -189,6 +199,17 @@ def _run(report: Report) -> str:
         f"imports {seconds(run.import_s)}, preparing {seconds(run.prepare_s)}, "
         f"tracing {seconds(run.trace_s)}, training {train}{start}"
     )
+
+
+def _validation(row: ValidationRow) -> str:
+    text = validating(row)
+    if row.fixed and row.after_s is not None:
+        text += f"; {seconds(row.after_s)} with {', '.join(row.fixed)}"
+        if row.saved_s is not None and row.saved_s > 0:
+            text += f", saved {seconds(row.saved_s)} in {row.after_passes} passes"
+    elif row.fixed and row.speedup is not None:
+        text += f"; {times(row.speedup)} as fast with {', '.join(row.fixed)}"
+    return text
 
 
 def _preparing_matters(report: Report) -> bool:
@@ -321,7 +342,9 @@ def _closing(page: Page, report: Report) -> Iterator[Text]:
         yield from page.wrap(hint, indent="  ")
     took = f"Measured in {seconds(report.seconds)} by feedline {report.version}."
     if report.only_observed and report.trace is None:
-        took = f"Observed in passing by feedline {report.version}; nothing was tried."
+        row = report.validation
+        what = "nothing" if row is None or row.watched else "only the validation"
+        took = f"Observed in passing by feedline {report.version}; {what} was tried."
     elif report.only_observed:
         took = (
             f"Observed in a capture by feedline {report.version}; nothing was tried. "

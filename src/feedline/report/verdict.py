@@ -11,11 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from feedline import causes
-from feedline.report.format import percent, ratio, seconds, times
-from feedline.report.report import FindingRow, RunRow, StepRow
+from feedline.report.format import ms, number, percent, ratio, seconds, times
+from feedline.report.report import FindingRow, RunRow, StepRow, ValidationRow
 
 PREPARATION = "slow-preparation"
+VALIDATION = "slow-validation"
 
+_WORTH_SAYING = 0.05
+_SHORT_S = 0.1
 NEAR_CEILING = 0.1
 """A job this near its ceiling is told that its input is not the matter."""
 
@@ -28,12 +31,15 @@ def sentence(
     run: RunRow,
     findings: Sequence[FindingRow] = (),
     label: str = "",
+    validation: ValidationRow | None = None,
 ) -> str:
     """The verdict. `findings` are ranked; `label` names what the first one
     points at (`map(load)`), its source line standing in where it is empty."""
     first = next(iter(findings), None)
     if first is not None and first.cause == PREPARATION:
         return _preparing(run)
+    if first is not None and first.cause == VALIDATION and validation is not None:
+        return _validating(first, validation)
     blame = _blame(first, label) if first is not None else ""
     if first is None or first.cost_ms <= 0:
         fault = f" A fault that costs no time: {blame}." if blame else ""
@@ -42,8 +48,8 @@ def sentence(
     if part == bound:
         return f"{_where_time_goes(bound, shares)}: {blame}."
     # Most of the time goes elsewhere, and the bar under this sentence shows it.
-    about = (f for f in findings if f.cost_ms > 0 and _part(f, shares, bound) == bound)
-    there = next(about, None)
+    about = (f for f in findings if f.cost_ms > 0 and f.cause != VALIDATION)
+    there = next((f for f in about if _part(f, shares, bound) == bound), None)
     if there is not None:
         most = f"{_where_time_goes(bound, shares)}: {_blame(there, '')}."
     else:
@@ -58,6 +64,8 @@ def _part(finding: FindingRow, shares: Mapping[str, float], bound: str) -> str:
     where the cause is not known."""
     cause = causes.all().get(finding.cause)
     if cause is None:
+        return bound
+    if not cause.concerns:
         return bound
     return max(cause.concerns, key=lambda part: (shares.get(part, 0.0), part == bound))
 
@@ -85,6 +93,38 @@ def _preparing(run: RunRow) -> str:
         return f"{takes}: most of it in {line.where}{_quoted(line.code)}."
     spent = seconds(line.seconds)
     return f"{takes}: the slowest line, {spent}, is {line.where}{_quoted(line.code)}."
+
+
+def _validating(finding: FindingRow, row: ValidationRow) -> str:
+    where = "" if finding.where is None else f": {finding.where}{_quoted(finding.code)}"
+    return f"{validating(row)}{where}."
+
+
+def worth_a_line(row: ValidationRow) -> bool:
+    """Is the validation a part of the training, or was it made faster?"""
+    known = (
+        row.epoch_s is None or row.seconds >= _WORTH_SAYING * row.every * row.epoch_s
+    )
+    return known or bool(row.fixed)
+
+
+def validating(row: ValidationRow) -> str:
+    """`Validation takes 3.1 s after each epoch of 6.4 s, 2.9 s of it waiting for its
+    input`."""
+    epoch = f" of {_short(row.epoch_s)}" if row.epoch_s is not None else ""
+    waits = ""
+    if row.input_s is not None and row.input_s >= _WORTH_SAYING * row.seconds:
+        waits = f", {_short(row.input_s)} of it waiting for its input"
+    takes = f"Validation takes {_short(row.seconds)}"
+    return f"{takes} after {how_often(row)}{epoch}{waits}"
+
+
+def _short(value: float) -> str:
+    return ms(1e3 * value) if value < _SHORT_S else seconds(value)
+
+
+def how_often(row: ValidationRow) -> str:
+    return f"every {number(row.every)} epochs" if row.every > 1 else "each epoch"
 
 
 def _nothing_found(bound: str, share: str, step: StepRow) -> str:

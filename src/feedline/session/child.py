@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import structs
 
 from feedline import __version__
-from feedline.errors import FeedlineError
+from feedline.errors import FeedlineError, one_sentence
 from feedline.fixes.means.own_step.hoist import Hoist, rewriting
 from feedline.fixes.means.own_step.maker import OwnSteps
 from feedline.job.job import Job
@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 
 _GRACE_SECONDS = 20.0
 _PATIENCE_SECONDS = 20.0
+_VALIDATING = 0.1  # of the time for measuring
 
 
 class Examination:
@@ -126,6 +127,7 @@ class Examination:
                 loop, self.watch, self.clock, self.order.seconds, say=self.say
             )
             job, measured = yield from examiner.examine()
+            measured = self._with_validation(loop, measured)
             self._conclude(Outcome(basis=self._basis(loop, job, measured)))
             # A profiler is deep in the driver: what is known is safe already.
             measured = yield from examiner.capture(measured)
@@ -133,6 +135,21 @@ class Examination:
 
         self._limit(3 * self.order.seconds + 60, self._overdue)
         self._measure(loop, experiment())
+
+    def _with_validation(self, loop: Any, measured: Measurement) -> Measurement:
+        """And what the fit will spend on its validation."""
+        if loop.kind != "fit" or loop.validation is None:
+            return measured
+        from feedline.session.validation_trial import examine
+
+        self.say("timing the validation")
+        try:
+            found = examine(loop, _VALIDATING * self.order.seconds)
+        except Exception as error:
+            log.info("the validation could not be measured", exc_info=True)
+            reason = f"what its validation costs: {one_sentence(error)}"
+            return replace(measured, unknown=(*measured.unknown, reason))
+        return replace(measured, validation=found)
 
     def _measure(self, loop: Any, experiment: Experiment[None]) -> None:
         """Drive the experiment on the loop, then stop the script."""

@@ -66,6 +66,8 @@ class Cure:
     """Stages with a state that the script can read in another way: see owners.py."""
     training_s: float | None = None
     """How long the training takes as it is, where a trial must be worth its time."""
+    input_only: bool = False
+    """Leave the step alone."""
     _steps: dict[tuple[Edit, ...], tuple[Any, int]] = field(default_factory=dict)
 
     def search(self, job: Job, measured: Measurement) -> Experiment[Cured]:
@@ -81,7 +83,9 @@ class Cure:
         self.weight_steps = 0
         # However many threads a stage of Python has, one of them runs.
         costs = one_interpreter(job, measured).stages
-        case = Case(job, measured, own, costs, used=self.used)
+        case = Case(
+            job, measured, own, costs, used=self.used, input_only=self.input_only
+        )
         with without_waiting():
             try:
                 plan = yield from search(

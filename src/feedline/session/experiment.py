@@ -14,6 +14,7 @@ from feedline.job.loops.base import Loop
 from feedline.job.loops.loop import Clock, Experiment
 from feedline.job.script.watch import Watch
 from feedline.measure.examine import Examiner
+from feedline.measure.examine_validation import ValidationExaminer
 from feedline.measure.measurement import Measurement
 from feedline.prove.proof import Cured
 from feedline.session.cure import Cure
@@ -33,11 +34,14 @@ def examine_and_search(
     reached: frozenset[int] = frozenset(),
     examined: Callable[[Job, Measurement], None] = lambda *_: None,
     training_s: float | None = None,
+    validates: bool = False,
 ) -> Experiment[tuple[Job, Measurement, Cured]]:
     """`examined` is told what was measured, whatever becomes of the search; `used` and
     `reached` are stages of the pipeline by number, as `Cure` takes them. `training_s`
-    is how long the training takes as it is, where what is tried must pay."""
-    job, measured = yield from Examiner(
+    is how long the training takes as it is, where what is tried must pay. Of a loop
+    that `validates` only the input is examined and cured."""
+    kind = ValidationExaminer if validates else Examiner
+    job, measured = yield from kind(
         loop, watch, clock, _EXAMINING * seconds, say=say
     ).examine()
     examined(job, measured)
@@ -50,5 +54,6 @@ def examine_and_search(
         used=used,
         reached=reached,
         training_s=training_s,
+        input_only=validates,
     )
     return job, measured, (yield from cure.search(job, measured))

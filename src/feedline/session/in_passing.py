@@ -85,6 +85,12 @@ class InPassing:
         setattr(step, marks.ORIGINAL, train)
         loop.model.train_function = step
 
+    def noted(self, loop: Any, why: str) -> None:
+        """Of a fit that is over and was not followed: the steps that the watch saw."""
+        self.why.setdefault(id(loop), why)
+        seen = Seen(list(loop.periods), hidden="it was not followed")
+        self._fits.setdefault(id(loop), seen)
+
     def _around(
         self, loop: Any, seen: Seen, train: Callable[[Any], Any]
     ) -> Callable[[Any], Any]:

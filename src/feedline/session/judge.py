@@ -30,6 +30,7 @@ def judge(basis: Basis) -> Report:
         seconds=basis.seconds,
         cured=basis.cured,
         cures={name: fix.title for name, fix in fixes.all().items()},
+        validated=basis.validated,
     )
     return with_training(replace(report, basis=basis), basis.trained)
 
@@ -48,8 +49,27 @@ def judge_again(report: Report) -> Report:
         ) from None
 
 
+def _with_validations(report: Report, trained: Trained | None) -> Report:
+    """What the passes of the validation with fixes took."""
+    row, basis = report.validation, report.basis
+    if row is None or trained is None or not trained.validations:
+        return report
+    passes, took_s = trained.validations, trained.validations_s
+    return replace(
+        report,
+        basis=None if basis is None else replace(basis, trained=trained),
+        validation=replace(
+            row,
+            after_passes=passes,
+            after_s=tidy(took_s / passes),
+            saved_s=tidy(passes * row.seconds - took_s),
+        ),
+    )
+
+
 def with_training(report: Report, trained: Trained | None) -> Report:
     """What the training with the fixes took, and what it would have taken."""
+    report = _with_validations(report, trained)
     after = report.after
     if after is None or trained is None:
         return report

@@ -218,9 +218,10 @@ def _to_remember(
 
 def _reported(plan: SavedPlan, about: SavedPlan | None) -> SavedPlan:
     """The same plan as the report came with, if it is about this one."""
-    if about is None or replace(about, report=None, places=plan.places) != plan:
+    if about is None:
         return plan
-    return about
+    same = replace(about, report=None, places=plan.places, validation=plan.validation)
+    return replace(about, validation=plan.validation) if same == plan else plan
 
 
 def _ran(
@@ -262,6 +263,8 @@ def _came_to(order: Order, outcome: Outcome, code: int, known: Report | None) ->
         report = with_training(report, outcome.trained)
     after = report.after if report is not None else None
     saved_s = after.saved_s if after is not None and after.saved_s else 0.0
+    if report is not None and report.validation is not None:
+        saved_s += report.validation.saved_s or 0.0
     measured_s = outcome.trained.measuring_s
     said = "" if max(measured_s, saved_s) < 1 else balance(measured_s, saved_s)
     return Ran(code, report, plan, outcome.applied, said)

@@ -38,7 +38,7 @@ from feedline.fixes.step import steps_per_execution
 from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.tfdata.pipeline import Pipeline, Where
-from feedline.measure.measurement import Measurement
+from feedline.measure.measurement import Measurement, ValidationTimes
 from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
@@ -54,12 +54,14 @@ from feedline.session.own_loops import OwnLoops
 from feedline.session.own_shapes import OwnShapes
 from feedline.session.plans import loops_to_rewrite, plan_for, refusal
 from feedline.session.seen import seen_by
+from feedline.session.validations import Validations, validation_of
 from feedline.session.worth import Budget, TooShort
 
 log = logging.getLogger(__name__)
 
 _MOST_LOOKING_S = 2.0  # for finding out that fits are too short to be measured
 _LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
+_VALIDATIONS_SHARE = 0.25  # of the time for measuring a fit
 
 
 class Runner(Examination):
@@ -79,6 +81,7 @@ class Runner(Examination):
         self.own_loops = OwnLoops(self)
         self.shapes = OwnShapes(self)
         self.watch.functions.leader = self.shapes
+        self.validations = Validations(self)
         self._why_not = ""
         self._found: Basis | None = None
         self._plans: list[SavedPlan] = []
@@ -92,7 +95,9 @@ class Runner(Examination):
         self._looking_s = 0.0
         self._used_at_once: set[int] = set()
         self.watch.before_fit = self._guarded(self.before_fit)
-        self.watch.after_fit = self._guarded(self.applied.fit_is_over)
+        self.watch.after_fit = self._guarded(self.after_fit)
+        self.watch.validation_begins = self._guarded(self.validations.begins)
+        self.watch.validation_ends = self._guarded(self.validations.ends)
         self.watch.epoch_begins = self._guarded(self.epoch_begins)
         self.watch.first_step = self._guarded(self.first_step)
         self.watch.instead = self.instead
@@ -128,7 +133,8 @@ class Runner(Examination):
         with suppress(Exception), self.watch.pause():
             found = self.in_passing.measured(self.watch)
             if found is not None:
-                self._found = self._basis(*found)
+                known = self.validations.known(found[0])
+                self._found = with_validation(self._basis(*found), *known)
 
     def _came_to(self) -> Outcome:
         applied, own = self.applied, self.own_loops
@@ -137,7 +143,7 @@ class Runner(Examination):
         more_steps, more_seconds = shapes.trained()
         return structs.replace(
             seen_by(self.watch),
-            plan=self.made or self.given or self.recalled,
+            plan=self._plan(),
             learned=tuple(self._learned),
             basis=self._found,
             applied=bool(applied.steps or applied.replaces or own.on or shapes.on()),
@@ -145,9 +151,18 @@ class Runner(Examination):
                 applied.steps + steps + more_steps,
                 applied.seconds + seconds + more_seconds,
                 self.measuring_s + own.cost_s + shapes.cost_s,
+                self.validations.passes,
+                self.validations.seconds,
             ),
             uncured=own.uncured,
         )
+
+    def _plan(self) -> SavedPlan | None:
+        """That of the training, with that of its validation in it."""
+        plan, inner = self.made or self.given or self.recalled, self.validations.plan
+        if plan is None or inner is None or inner.where != validation_of(plan.where):
+            return plan
+        return replace(plan, validation=inner)
 
     def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
         """What fails in us is told in one line; the script goes on."""
@@ -207,8 +222,18 @@ class Runner(Examination):
                 edits = self._tune(loop, pipeline)
             self.applied.to_fit(loop, epochs, edits, self._step_ms(loop))
 
+    def after_fit(self, loop: Any) -> None:
+        self.applied.fit_is_over(loop)
+        self.validations.over(loop)
+        times, cured, why_not = self.validations.known(loop)
+        if self._found is None and cured is not None and cured.edits:
+            self.in_passing.noted(loop, "its training is too short for that")
+        if self._found is not None and self._found.job.where == loop.where:
+            self._found = with_validation(self._found, times, cured, why_not)
+
     def epoch_begins(self, loop: Any) -> None:
         """What was proved stays under watch."""
+        self.validations.epoch_begins(loop)
         with self.watch.pause():
             plan = self.made or self.recalled
             if self.applied.take_off_if_slower(loop, self.watch.fits) and plan:
@@ -290,7 +315,7 @@ class Runner(Examination):
                 self._reuse(known.plan)
                 return known.plan.edits
             if reason is not None:
-                self._outdated(where, reason)
+                self.outdated(where, reason)
         return None
 
     def _worth(self, loop: Any, known: Remembered) -> float:
@@ -321,7 +346,7 @@ class Runner(Examination):
             "(--fresh measures anew)"
         )
 
-    def _outdated(self, where: str, reason: str) -> None:
+    def outdated(self, where: str, reason: str) -> None:
         """Said once."""
         if where not in self._stale:
             self._stale.add(where)
@@ -334,7 +359,7 @@ class Runner(Examination):
         """Is the job as it is now another than the plan was made for? Said once."""
         reason = refusal(plan, now)
         if reason is not None and self.given is None:
-            self._outdated(plan.where, reason)
+            self.outdated(plan.where, reason)
         elif reason is not None and plan.edits and not self._refused:
             self._refused = True
             self.say(f"{reason}. Your script runs without fixes")
@@ -350,12 +375,10 @@ class Runner(Examination):
         if nbytes(variables_of(loop.model)) > memory()[1] / 4:
             raise FeedlineError("a copy of the model's variables would not fit")
         seconds = self._seconds_left(loop.where)
-        if not seconds:
+        if not seconds or not self.may_look(str(loop.where)):
             return ()
-        if str(loop.where) in self._too_short or (
-            not self.order.given and self._looking_s > _MOST_LOOKING_S
-        ):
-            return ()
+        if loop.validation is not None and loop.validation.passes != 1:
+            seconds *= 1 - _VALIDATIONS_SHARE
         self.sampler.stop()
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
@@ -376,8 +399,7 @@ class Runner(Examination):
                 examined=lambda job, measured: self._examined(loop, job, measured),
             )
         except TooShort as short:
-            self._looking_s += time.perf_counter() - began
-            self._too_short.add(str(loop.where))
+            self.looked(str(loop.where), time.perf_counter() - began)
             self.say(f"{loop.where}: {short}; it runs unchanged")
             return ()
         finally:
@@ -397,6 +419,32 @@ class Runner(Examination):
             else "no allowed fix made it faster; your script runs unchanged"
         )
         return edits
+
+    def may_look(self, where: str) -> bool:
+        """Is it not known yet that what stands there is too short to be measured, and
+        was not too much time spent on finding such things out?"""
+        looking = self.order.given or self._looking_s <= _MOST_LOOKING_S
+        return looking and where not in self._too_short
+
+    def looked(self, where: str, seconds: float) -> None:
+        """It took so long to see that it is too short."""
+        self._looking_s += seconds
+        self._too_short.add(where)
+
+    def seconds_for_validation(self) -> float:
+        """The part that the training left, and of the rest no more than half."""
+        whole = self.order.seconds
+        left = min(whole / 2, whole - self.measuring_s)
+        return max(_VALIDATIONS_SHARE * whole, left)
+
+    def remember(self, known: Remembered) -> None:
+        self._learned.append(known)
+        self._keep()
+
+    def watch_chooses(self, loop: Any) -> bool:
+        """Is this fit one that the user wants to be looked at?"""
+        wanted, loops = self.order.loop, self.watch.loops
+        return wanted is None or loops[wanted - 1 : wanted] == [loop]
 
     def _seconds_left(self, where: Where | None) -> float:
         """`--seconds` is for all that is measured in a run, not for each fit; 0 where
@@ -585,6 +633,19 @@ def _without_places(
         if plan is not None and lost(fixes.own_loop((edit,))):
             plan = plan.without_place(edit.fix)
     return plan
+
+
+def with_validation(
+    basis: Basis, times: ValidationTimes | None, cured: Cured | None, why_not: str
+) -> Basis:
+    """What was found out about the fit, and about its validation."""
+    if times is None:
+        return basis
+    measured, job = replace(basis.measurement, validation=times), basis.job
+    if why_not:
+        note = f"Nothing was tried with its validation: {why_not}."
+        job = replace(job, notes=tuple(dict.fromkeys((*job.notes, note))))
+    return replace(basis, measurement=measured, job=job, validated=cured)
 
 
 def said(error: Exception) -> str:

@@ -123,7 +123,7 @@ def examine_and_cure(
         )
     with bench(model, dataset, clock, where) as loop:
         facts(loop)
-        training_s = _training_s(loop)
+        training_s = training_seconds(loop)
         seconds = budget.for_training(training_s)
         budgeted(seconds)
         experiment = examine_and_search(
@@ -149,12 +149,12 @@ def examine_and_cure(
 _COUNTING_S = 1.0
 
 
-def _training_s(loop: CallLoop) -> float | None:
+def training_seconds(loop: CallLoop) -> float | None:
     """How long the training takes, by its first steps on the copy; None where nobody
     can tell."""
     if loop.model is None or loop.epochs is None:
         return None
-    steps = loop.steps_per_epoch or _counted(loop)
+    steps = loop.steps_per_epoch or counted(loop)
     if steps is None:
         return None
     timed = loop.execute(Run("live", 3))
@@ -163,7 +163,7 @@ def _training_s(loop: CallLoop) -> float | None:
     return loop.epochs * (steps * timed.ms / 1e3 + start)
 
 
-def _counted(loop: CallLoop) -> int | None:
+def counted(loop: CallLoop) -> int | None:
     """The batches of an epoch whose number TensorFlow does not know, where they can be
     read in a moment."""
     live, steps = loop.live, 0

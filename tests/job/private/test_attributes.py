@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -330,6 +331,23 @@ def _epochs():
     return TFEpochIterator(x=_mapped().batch(1), distribute_strategy=strategy)
 
 
+def _validated():
+    """What a fit's callbacks see of its model while it validates."""
+    import keras
+
+    held = SimpleNamespace()
+
+    class Look(keras.callbacks.Callback):
+        def on_test_begin(self, logs=None):
+            held._eval_epoch_iterator = self.model._eval_epoch_iterator
+
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = np.ones((2, 1))
+    model.fit(data, data, validation_data=(data, data), callbacks=[Look()], verbose=0)
+    return held
+
+
 def _spec():
     import tensorflow as tf
 
@@ -425,6 +443,7 @@ SAMPLES = {
         "value": lambda: _model().variables[0],
         "trainable_variables": lambda: _trained().optimizer,
         "distributed_dataset": _epochs,
+        "eval_epoch_iterator": _validated,
         "steps_seen": _epochs,
     },
 }

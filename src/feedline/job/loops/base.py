@@ -60,6 +60,9 @@ class Loop:
         self.restarts = True
         self.steps_per_call = 1
         self.callbacks: tuple[str, ...] = ()
+        self.validation: Any = (
+            None  # of a fit: what it was told (`script/validated.py`)
+        )
         self.eager = False
         self.live: Live | None = None
         self.tracing_seconds: Callable[[], float] = lambda: 0.0

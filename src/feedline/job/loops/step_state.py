@@ -30,7 +30,7 @@ _LOOKS_UP = {"LookupTableFindV2", "LookupTableSizeV2", "LookupTableExportV2"}
 # Methods of Keras' own that a training step never calls.
 _NOT_IN_A_STEP = {
     *("__init__", "__new__", "build", "get_config", "from_config", "compile"),
-    *("fit", "evaluate", "predict", "test_step", "predict_step", "save", "summary"),
+    *("fit", "evaluate", "predict", "predict_step", "save", "summary"),
     *("get_compile_config", "compile_from_config", "save_own_variables"),
     *("load_own_variables", "build_from_config", "get_build_config", "__repr__"),
     *("make_test_function", "make_predict_function", "test_on_batch"),
@@ -40,10 +40,12 @@ _CALLED_WITH = ("f", "body", "cond", "then_branch", "else_branch", "branches")
 _FIRST_INPUT = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}
 
 
-def check_python(model: Any) -> None:
+def check_python(model: Any, *, validates: bool = False) -> None:
     """Raise where the user's Python that runs when a step is traced may keep
-    anything: in the model, its layers, losses, metrics, optimizers, schedules."""
-    for function, owner in _users_code(model):
+    anything: in the model, its layers, losses, metrics, optimizers, schedules. With
+    `validates`: when the step of a validation is."""
+    other = "train_step" if validates else "test_step"
+    for function, owner in _users_code(model, {*_NOT_IN_A_STEP, other}):
         try:
             dependencies_of(function, owner)
         except CannotRun as reason:
@@ -181,19 +183,20 @@ def _called(op: Any, graph: Any) -> list[Any]:
 # ------------------------------------------------------------ the user's Python
 
 
-def _users_code(model: Any) -> Iterator[tuple[Any, Any]]:
+def _users_code(model: Any, never: set[str]) -> Iterator[tuple[Any, Any]]:
     """Functions of the user's that Keras may call in a step, each with the object
-    that it is a method of."""
+    that it is a method of; methods of these names it does `never` call there."""
     for value in _reachable(model):
         if isinstance(value, types.FunctionType):
             yield value, None
         elif isinstance(value, types.MethodType):
             yield value.__func__, value.__self__
         else:
-            yield from ((function, value) for function in _overrides(type(value)))
+            own = _overrides(type(value), never)
+            yield from ((function, value) for function in own)
 
 
-def _overrides(kind: type) -> Iterator[Any]:
+def _overrides(kind: type, never: set[str]) -> Iterator[Any]:
     """The user's methods that stand in the place of a library's."""
     library = [each for each in kind.__mro__ if not is_users_class(each)]
     for each in kind.__mro__:
@@ -209,7 +212,7 @@ def _overrides(kind: type) -> Iterator[Any]:
             if name in ("make_train_function", "_make_function"):
                 raise CannotPutBack(f"{kind.__name__} makes its own train function")
             called = any(name in vars(base) for base in library)
-            if called and name not in _NOT_IN_A_STEP:
+            if called and name not in never:
                 yield function
 
 

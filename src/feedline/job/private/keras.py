@@ -53,6 +53,7 @@ trainable_variables = _attribute("_trainable_variables")
 
 # What a fit reads from.
 distributed_dataset = _attribute("_distributed_dataset")
+eval_epoch_iterator = _attribute("_eval_epoch_iterator")
 steps_seen = _attribute("_steps_seen")
 
 

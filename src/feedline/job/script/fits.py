@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from feedline.job import marks
 from feedline.job.private import keras as keras_private
 from feedline.job.private import tensorflow as tf_private
+from feedline.job.script.validated import validated
 from feedline.job.source.lines import where_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Fits:
         self._watch.trains(loop)
         given = bound.arguments.get("callbacks")
         loop.callbacks = hear_batches(given)
+        loop.validation = validated(bound.arguments)
         self._ours = [self._callback(model, loop)]
         if self.live is not None:
             self._ours += filter(None, [self.live()])
@@ -81,7 +83,20 @@ class Fits:
                 if fits._watch.epoch_begins is not None:
                     fits._watch.epoch_begins(loop)
 
+            def on_test_begin(self, logs: Any = None) -> None:  # noqa: ARG002
+                fits._validates(loop, fits._watch.validation_begins)
+
+            def on_test_end(self, logs: Any = None) -> None:  # noqa: ARG002
+                fits._validates(loop, fits._watch.validation_ends)
+
         return FeedlineWatch()
+
+    def _validates(self, loop: Any, told: Callable[[Any, Any], None] | None) -> None:
+        """A pass of this fit's own validation begins or ends."""
+        data = keras_private.eval_epoch_iterator.get(loop.model)
+        if told is not None and data is not None and loop.validation is not None:
+            told(loop, data)
+            loop.opened = None
 
     def change_back(self, loop: Any, undo: Callable[[], None]) -> None:
         """Between two epochs: put back what was put into the model of this fit."""

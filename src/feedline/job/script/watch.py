@@ -101,11 +101,14 @@ class Watch:
         self.functions = Functions(self)
         self.fits = Fits(self)
         # For `feedline run`: called before the first and after the last step of a
-        # fit, before each of its epochs, and after the first step of a loop of the
-        # user's, and asked what such a loop should read instead.
+        # fit, before each of its epochs, before and after each pass of its
+        # validation, with what Keras reads it from, and after the first step of a
+        # loop of the user's, and asked what such a loop should read instead.
         self.before_fit: Callable[[Any, Any], None] | None = None
         self.after_fit: Callable[[Any], None] | None = None
         self.epoch_begins: Callable[[Any], None] | None = None
+        self.validation_begins: Callable[[Any, Any], None] | None = None
+        self.validation_ends: Callable[[Any, Any], None] | None = None
         self.first_step: Callable[[Any], None] | None = None
         self.instead: Callable[[Any, Where | None], Any] | None = None
         # For `--live`: told of every batch and step of a loop of the user's.

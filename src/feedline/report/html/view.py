@@ -18,8 +18,9 @@ from feedline.report.format import ms, number, ratio, seconds, times
 from feedline.report.html.assumptions import assumptions
 from feedline.report.html.diagram import Node, dearest, nodes
 from feedline.report.html.timeline import Lane, lanes
-from feedline.report.report import SHARES, FixRow, Report
+from feedline.report.report import SHARES, FixRow, Report, ValidationRow
 from feedline.report.text import printable
+from feedline.report.verdict import how_often, worth_a_line
 from feedline.report.whatif import Model
 
 _MEANINGS = {
@@ -183,10 +184,21 @@ def _tiles(report: Report) -> list[Tile]:
         tiles.append(
             Tile("Input alone", ms(step.input_alone_ms), "for one batch, no model")
         )
+    if report.validation is not None and worth_a_line(report.validation):
+        tiles.append(_validation(report.validation))
     if after is not None and after.saved_s is not None and after.saved_s > 0:
         took = f"the training took {seconds(after.seconds)}"
         tiles.append(Tile("Saved", seconds(after.saved_s), took))
     return tiles
+
+
+def _validation(row: ValidationRow) -> Tile:
+    note = f"after {how_often(row)}"
+    if row.input_s is not None:
+        note += f", {seconds(row.input_s)} of it waiting for its input"
+    if row.fixed and row.after_s is not None:
+        note += f"; {seconds(row.after_s)} with {printable(', '.join(row.fixed))}"
+    return Tile("Validation", seconds(row.seconds), note)
 
 
 def _apart(turns: float | None, observed: float) -> bool:
