@@ -101,4 +101,5 @@ def looked(**more):
     return looked_at(SLICES, BATCH, **more)
 
 
+OPEN_SHAPES = {"step:as-is": about(130.0), "step:open-shapes": about(26.0)}
 LAYER = Layer("embedding", "Embedding", ((100_000, 64),))

@@ -175,6 +175,22 @@ TF = "import tensorflow as tf\n"
             ),
         ),
         (
+            "@tf.function\ndef step(x):\n    return x",
+            at("reduce-retracing", 2, op="def", args={"option": "reduce_retracing"}),
+            "@tf.function(reduce_retracing=True)\ndef step(x):\n    return x",
+        ),
+        (
+            (
+                "class T:\n    @tf.function(  # slow\n        autograph=False,  # a\n"
+                "    )\n    def f(self):\n        ..."
+            ),
+            at("reduce-retracing", 3, op="def", args={"option": "reduce_retracing"}),
+            (
+                "class T:\n    @tf.function(  # slow\n        autograph=False,  # a\n"
+                "        reduce_retracing=True,\n    )\n    def f(self):\n        ..."
+            ),
+        ),
+        (
             "if big:\n\tself.net.compile(\n\t\t'adam',\n\t)\nself.net.fit(ds)",
             at("jit-compile", 6, op="fit"),
             (

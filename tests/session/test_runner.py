@@ -64,9 +64,9 @@ def test_a_training_that_is_too_short_is_told_of_once(make):
 def test_a_plan_without_edits_is_not_missed(make):
     """A rehearsal that found nothing: what it rests on may be another by now."""
     runner, heard = make(plan=somewhere())
-    assert runner._refuses(somewhere(), Binding())
+    assert runner.refuses(somewhere(), Binding())
     assert heard == []
-    assert runner._refuses(somewhere(Edit("prefetch")), Binding())
+    assert runner.refuses(somewhere(Edit("prefetch")), Binding())
     (told,) = heard
     assert "the plan was made for" in told
 

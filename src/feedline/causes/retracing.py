@@ -34,6 +34,8 @@ for step, batch in enumerate(dataset):
 
 ## Fix
 
+- `reduce-retracing` (exact where the bits are equal, else numeric): one trace with open
+  lengths, where only shapes change.
 - `fixed-signature` (advice): numbers are passed as tensors, lengths may vary in the
   signature.
 - `pad-shapes` (advice): batches padded to a few lengths; the padding must be masked
@@ -50,7 +52,7 @@ from feedline.job.job import Job
 from feedline.measure.measurement import Measurement
 
 CONCERNS = ("overhead", "compute")
-FIXES: tuple[str, ...] = ("fixed-signature", "pad-shapes")
+FIXES: tuple[str, ...] = ("reduce-retracing", "fixed-signature", "pad-shapes")
 
 
 def detect(job: Job, measured: Measurement) -> Iterator[Finding]:

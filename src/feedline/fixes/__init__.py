@@ -213,6 +213,7 @@ def own_loop(edits: Iterable[Edit]) -> OwnLoop:
         any(each.as_graph for each in asked),
         any(each.fused for each in asked),
         max((each.steps for each in asked), default=1),
+        any(each.open_shapes for each in asked),
     )
 
 

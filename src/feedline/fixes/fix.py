@@ -28,11 +28,12 @@ Order = Literal["same", "any", "values may differ"]
 @dataclass(frozen=True)
 class OwnLoop:
     """What edits ask of a loop of the script's own: its step as a graph, compiled by
-    XLA, several in one launch."""
+    XLA, several in one launch, one trace for all shapes."""
 
     as_graph: bool = False
     fused: bool = False
     steps: int = 1
+    open_shapes: bool = False
 
 
 class CannotFix(Exception):

@@ -240,6 +240,7 @@ WhatIf = Literal[
     "step:compiled",
     "step:steps-per-execution",
     "step:no-strategy",
+    "step:open-shapes",
 ]
 """Every experiment on a changed copy that `whatif.py` makes."""
 

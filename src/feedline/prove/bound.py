@@ -14,3 +14,9 @@ def bound(pipeline: Pipeline, step: Part | None = None) -> Binding:
     """To the pipeline, the versions and the machine; to the step where it is given."""
     about = () if step is None else (step,)
     return Binding((*parts(pipeline), *about, versions(), machine(cores())))
+
+
+def bound_without_input(step: Part) -> Binding:
+    """The same for a training that no dataset feeds."""
+    nothing = Part("pipeline", "the training without a dataset")
+    return Binding((nothing, step, versions(), machine(cores())))

@@ -30,7 +30,7 @@ from feedline.report.patches import comments, lines
 from feedline.report.patches.document import CannotRead, Document
 from feedline.report.patches.edits import edit, locate
 from feedline.report.patches.find import count
-from feedline.report.patches.functions import as_graph
+from feedline.report.patches.functions import as_graph, with_option
 from feedline.report.patches.names import autotune_at
 from feedline.report.patches.unified import unified
 
@@ -187,8 +187,12 @@ def _perform(
     if refused is None:
         try:
             if place.op == "def":
+                option = place.edit.args.get("option")
                 fused = bool(place.edit.args.get("fused"))
-                as_graph(document, document.marks["line", number], fused=fused)
+                if isinstance(option, str):
+                    with_option(document, document.marks["line", number], option)
+                else:
+                    as_graph(document, document.marks["line", number], fused=fused)
                 return Outcome(place, "edit")
             call = document.tree.call_at(document.marks["call", number])
             if call is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedline.errors import FeedlineError
 from feedline.fixes.binding import without_step
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from feedline.session.live_trial import LiveTrial
     from feedline.session.runner import Runner
 
-    Found = tuple[Job, Measurement, Cured]
+    Found: TypeAlias = tuple[Job, Measurement, Cured]
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ class OwnLoops:
         self.trial: LiveTrial | None = None
         self.uncured: Uncured | None = None
         self.plan: SavedPlan | None = None
+        self.of_input: dict[int, Found] = {}  # by the `id` of a loop
         self._measuring_s = 0.0
         self._why_not_input = ""
         self._over = False  # the script has come to its end
@@ -126,7 +127,7 @@ class OwnLoops:
             step = trial.as_step()
             also = self._cure_input(loop, pipeline, step, trial.batch_size)
             if also is not None:
-                self._publish(loop, pipeline, _together(found, also))
+                self._publish(loop, pipeline, together(found, also))
 
     def _publish(self, loop: Any, pipeline: Pipeline | None, found: Found) -> None:
         """To the report, and as a plan."""
@@ -164,7 +165,8 @@ class OwnLoops:
         found = self._cure_input(loop, pipeline, step, None)
         if found is None:
             return f"{no_need}, and {self._why_not_input}"
-        self._publish(loop, pipeline, found)
+        self.of_input[id(loop)] = found
+        self._publish(loop, pipeline, runner.shapes.joined(loop, found))
         return ""
 
     def _cure_input(
@@ -254,7 +256,7 @@ def left_s(loop: Any) -> float | None:
     return max(0.0, whole - float(loop.steps * median(loop.periods)))
 
 
-def _together(first: Found, then: Found) -> Found:
+def together(first: Found, then: Found) -> Found:
     """The step was cured, then its input: one plan, whose gains multiply."""
     from dataclasses import replace
 

@@ -16,13 +16,16 @@ from feedline.fixes.binding import Binding, without_step
 from feedline.fixes.fix import Edit
 from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.fixes.saved import SavedPlan
-from feedline.job.tfdata.pipeline import Pipeline
+from feedline.job.tfdata import ops
+from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.prove.proof import Cured
 
 
-def plan_for(loop: Any, now: Binding, pipeline: Pipeline, cured: Cured) -> SavedPlan:
+def plan_for(
+    loop: Any, now: Binding, pipeline: Pipeline | None, cured: Cured
+) -> SavedPlan:
     """A plan for the job as it was before it was measured. One that leaves the step
-    alone holds for any step."""
+    alone holds for any step. No pipeline: no dataset feeds it."""
     plan = SavedPlan(
         str(loop.where),
         now.pipeline,
@@ -34,14 +37,15 @@ def plan_for(loop: Any, now: Binding, pipeline: Pipeline, cured: Cured) -> Saved
 
 
 def _places(
-    pipeline: Pipeline, edits: tuple[Edit, ...], loop: Any
+    pipeline: Pipeline | None, edits: tuple[Edit, ...], loop: Any
 ) -> tuple[dict[str, Any], ...]:
     """Where in the source the edits belong, for `--patch`."""
     from feedline.fixes.places import places
     from feedline.job.loops.facts import step_where
 
     own = loop.kind == "loop"
-    found = places(pipeline, edits, loop.where, step_where(loop), own=own)
+    read = pipeline or Pipeline(Stage(ops.OPAQUE))
+    found = places(read, edits, loop.where, step_where(loop), own=own)
     return tuple(each.to_dict() for each in found)
 
 

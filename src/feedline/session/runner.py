@@ -51,6 +51,7 @@ from feedline.session.in_passing import InPassing
 from feedline.session.memory import Remembered
 from feedline.session.messages import Order, Outcome
 from feedline.session.own_loops import OwnLoops
+from feedline.session.own_shapes import OwnShapes
 from feedline.session.plans import loops_to_rewrite, plan_for, refusal
 from feedline.session.seen import seen_by
 from feedline.session.validations import Validations, validation_of
@@ -78,6 +79,8 @@ class Runner(Examination):
         self.measuring_s = 0.0
         self.in_passing = InPassing(self.clock)
         self.own_loops = OwnLoops(self)
+        self.shapes = OwnShapes(self)
+        self.watch.functions.leader = self.shapes
         self.validations = Validations(self)
         self._why_not = ""
         self._found: Basis | None = None
@@ -117,6 +120,7 @@ class Runner(Examination):
     def ended(self, code: int) -> None:  # noqa: ARG002
         self.live.end()
         self.own_loops.ended()
+        self.shapes.ended()
         saved = self.applied.close()
         if saved:
             self.say(saved)
@@ -134,17 +138,19 @@ class Runner(Examination):
 
     def _came_to(self) -> Outcome:
         applied, own = self.applied, self.own_loops
+        shapes = self.shapes
         steps, seconds = own.trained()
+        more_steps, more_seconds = shapes.trained()
         return structs.replace(
             seen_by(self.watch),
             plan=self._plan(),
             learned=tuple(self._learned),
             basis=self._found,
-            applied=bool(applied.steps or applied.replaces or own.on),
+            applied=bool(applied.steps or applied.replaces or own.on or shapes.on()),
             trained=Trained(
-                applied.steps + steps,
-                applied.seconds + seconds,
-                self.measuring_s + own.cost_s,
+                applied.steps + steps + more_steps,
+                applied.seconds + seconds + more_seconds,
+                self.measuring_s + own.cost_s + shapes.cost_s,
                 self.validations.passes,
                 self.validations.seconds,
             ),
@@ -295,7 +301,7 @@ class Runner(Examination):
             return self._recall(loop, now)
         if str(loop.where) != self.given.where and self.given.where:
             return ()
-        return () if self._refuses(self.given, now) else self.given.edits
+        return () if self.refuses(self.given, now) else self.given.edits
 
     def _recall(self, loop: Any, now: Binding) -> tuple[Edit, ...] | None:
         """The edits of an earlier run that hold for this job; None where there is none,
@@ -321,6 +327,15 @@ class Runner(Examination):
             return Budget(self.order.seconds).for_training(training_s)
         return 0.0
 
+    def uses(self, plan: SavedPlan) -> None:
+        """Said once, of a plan of an earlier run."""
+        if self.given is None and self.recalled is not plan:
+            self._reuse(plan)
+
+    @property
+    def has_found(self) -> bool:
+        return self._found is not None
+
     def _reuse(self, plan: SavedPlan) -> None:
         self.recalled = plan
         names = ", ".join(edit.fix for edit in plan.edits)
@@ -340,7 +355,7 @@ class Runner(Examination):
                 f"what an earlier run found for {where} no longer holds: {changed}"
             )
 
-    def _refuses(self, plan: SavedPlan, now: Binding) -> bool:
+    def refuses(self, plan: SavedPlan, now: Binding) -> bool:
         """Is the job as it is now another than the plan was made for? Said once."""
         reason = refusal(plan, now)
         if reason is not None and self.given is None:
@@ -477,7 +492,7 @@ class Runner(Examination):
         pipeline = self.pipeline_of(dataset)
         if pipeline is None:
             return dataset
-        if self._refuses(
+        if self.refuses(
             replace(plan, made_for=without_step(plan.made_for)), bound(pipeline)
         ):
             return dataset
@@ -507,10 +522,10 @@ class Runner(Examination):
             return
         with self.watch.pause():
             step = Binding((step_of(loop),)) if plan.of_step else Binding()
-            if self._refuses(replace(plan, made_for=only_step(plan.made_for)), step):
+            if self.refuses(replace(plan, made_for=only_step(plan.made_for)), step):
                 return
         if self.given is None:
-            self._reuse(plan)
+            self.uses(plan)
         asked = fixes.own_loop(plan.edits)
         if asked.as_graph:
             own = loop.own_step()
@@ -526,6 +541,21 @@ class Runner(Examination):
         would be wrong."""
         self.say(f"the step runs from Python again: {why}")
         self._unsaid(lambda asked: asked.as_graph or asked.fused)
+
+    def lost_open_shapes(self) -> None:
+        """The next run does without it as well."""
+        self._unsaid(lambda asked: asked.open_shapes)
+        plan = self.made or self.recalled
+        if plan is None:
+            return
+        kept = [
+            (edit, grade)
+            for edit, grade in zip(plan.edits, plan.grades, strict=True)
+            if not fixes.own_loop((edit,)).open_shapes
+        ]
+        edits, found = tuple(e for e, _ in kept), tuple(g for _, g in kept)
+        self.made = replace(plan, edits=edits, grades=found)
+        self._learned.append(Remembered(self.made, self.order.seconds))
 
     def _together_lost(self, why: str) -> None:
         self.say(f"steps are launched one by one again: {why}")
@@ -552,7 +582,7 @@ class Runner(Examination):
             return
         if why:
             self.in_passing.why.setdefault(id(loop), why)
-            if not self.order.told:
+            if not self.order.told and not self.shapes.on(loop):
                 self.say(f"the training at {loop.where} runs without fixes: {why}")
 
     def _not_cured(self, loop: Any) -> str:

@@ -8,6 +8,7 @@ from feedline.fixes.target import all_of
 from tests.fixes.build import (
     LAUNCHED,
     LAYER,
+    OPEN_SHAPES,
     TABLE,
     looked,
     one,
@@ -20,6 +21,7 @@ def test_no_fix_of_the_step_is_proposed_twice():
         ("steps-per-execution", LAUNCHED),
         ("compile-step", {**LAUNCHED, "job": {"eager": True}}),
         ("jit-compile", {"step": {"overhead": 8.0}}),
+        ("reduce-retracing", {"job": {"kind": "loop"}, "what_if": OPEN_SHAPES}),
         ("row-sparse-embedding", {"tables": (TABLE,), "job": {"layers": (LAYER,)}}),
     ):
         first = looked(**more)

@@ -406,6 +406,8 @@ SAMPLES = {
         "original_dataset": _distributed,
         "strategy": _distributed,
         "jit_compile": _function,
+        "reduce_retracing": _function,
+        "clone": _function,
         "list_all_concrete_functions": _function,
         "tf_decorator": _decorated,
         "get_function": _graph,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from feedline.job.private import tensorflow as tf_private
@@ -26,12 +26,31 @@ def reason(function: Any) -> str:
         values = list(dict.fromkeys(each.get(name, "") for each in traces))
         if len(values) > 1:
             told.append(_changed(name, values))
-    return "; ".join(told)
+    more = [f"{len(told) - _SHOWN} more"] if len(told) > _SHOWN else []
+    return "; ".join([*told[:_SHOWN], *more])
 
 
 def _arguments(concrete: Any) -> Mapping[str, str]:
     parameters = concrete.function_type.parameters
-    return {name: _text(each.type_constraint) for name, each in parameters.items()}
+    return {
+        place: _text(kind)
+        for name, each in parameters.items()
+        for place, kind in _parts(name, each.type_constraint)
+    }
+
+
+def _parts(name: str, kind: Any) -> Iterator[tuple[str, Any]]:
+    """Of a list, a tuple or a dict each part, as a person would write it."""
+    inside = getattr(kind, "components_tuple", kind)
+    parts: Any = getattr(inside, "components", None)
+    if isinstance(parts, list | tuple):
+        for number, each in enumerate(parts):
+            yield from _parts(f"{name}[{number}]", each)
+    elif isinstance(mapping := getattr(kind, "mapping", None), Mapping):
+        for key, each in mapping.items():
+            yield from _parts(f"{name}[{key!r}]", each)
+    else:
+        yield name, kind
 
 
 def _text(kind: Any) -> str:

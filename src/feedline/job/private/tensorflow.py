@@ -210,6 +210,8 @@ strategy = _attribute("_strategy")
 
 # Functions and graphs. `functions` above is also what a graph defines.
 jit_compile = _attribute("_jit_compile")
+reduce_retracing = _attribute("_reduce_retracing")
+clone = _attribute("_clone")
 list_all_concrete_functions = _attribute("_list_all_concrete_functions")
 tf_decorator = _attribute("_tf_decorator")
 get_function = _attribute("_get_function")

@@ -14,7 +14,7 @@ import math
 import weakref
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from feedline.job import marks
 from feedline.job.private import tensorflow as tf_private
@@ -40,9 +40,34 @@ class Note:
     variants: dict[tuple[bool, ...], Note] = field(default_factory=dict)
 
 
+class Leader(Protocol):
+    """Decides how a `tf.function` that trains is called. `original` is TensorFlow's
+    own call of any function."""
+
+    def leads(self, function: Any) -> bool:
+        """Is it to be asked about this one, however quiet the watch is?"""
+
+    def first(
+        self,
+        function: Any,
+        original: Any,
+        args: Any,
+        kwargs: Any,
+        frame: FrameType,
+        seconds: float,
+    ) -> None:
+        """The first call of a function has shown that it trains."""
+
+    def call(
+        self, function: Any, original: Any, args: Any, kwargs: Any, frame: FrameType
+    ) -> Any:
+        """What the function returns."""
+
+
 class Functions:
     def __init__(self, watch: Watch) -> None:
         self.calling: list[Note] = []
+        self.leader: Leader | None = None
         self._watch = watch
         self._swap: tuple[Any, Any] | None = None
         self._notes: weakref.WeakKeyDictionary[Any, Note] = weakref.WeakKeyDictionary()
@@ -68,7 +93,10 @@ class Functions:
                 watch.measure(note.loop)
         self.calling.append(note)
         begin = watch.clock.now()
+        leads = note.training and note.loop is None and note.given is None
         try:
+            if self.leader is not None and leads:
+                return self.leader.call(function, original, args, kwargs, frame)
             return original(function, *args, **kwargs)
         finally:
             self.calling.pop()
@@ -78,6 +106,14 @@ class Functions:
                     loop.inside_now += watch.clock.now() - begin
             if note.training:
                 watch.tell(self._stepped, function, note, args, kwargs, frame)
+            if note.calls == 1 and note.training and self.leader is not None:
+                seconds, first = watch.clock.now() - begin, self.leader.first
+                watch.tell(first, function, original, args, kwargs, frame, seconds)
+
+    def led(self, function: Any) -> bool:
+        """While its loop need not be noted any more: is somebody else to call it?"""
+        leader = self.leader
+        return leader is not None and leader.leads(function) and self.listens()
 
     def _note(self, function: Any, args: Any, kwargs: Any, frame: FrameType) -> Note:
         note = self._notes.get(function)

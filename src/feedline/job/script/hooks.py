@@ -192,9 +192,15 @@ def _functions(watch: Watch, module: ModuleType) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.on and not watch.quiet and watch.functions.listens():
+        if not watch.on:
+            return original(self, *args, **kwargs)
+        functions = watch.functions
+        if not watch.quiet and functions.listens():
             caller = sys._getframe(1)
-            return watch.functions.called(self, original, args, kwargs, caller)
+            return functions.called(self, original, args, kwargs, caller)
+        if watch.quiet and functions.leader is not None and functions.led(self):
+            caller = sys._getframe(1)
+            return functions.leader.call(self, original, args, kwargs, caller)
         return original(self, *args, **kwargs)
 
     module.Function.__call__ = call

@@ -9,6 +9,7 @@ walker.py            one function, statement by statement, for two judges:
   purity.py            does it give the same for the same, and change nothing?
   graph_safe.py        may it run as a graph, and keeps it nothing but variables?
   graph_walker.py      how the second reads calls and attributes
+open_shapes.py       may one trace of it serve calls of several shapes?
 known_python.py      what is known of Python, NumPy and libraries for images
 known_tensorflow.py  what is known of TensorFlow and Keras
 fresh_values.py      what a function makes for itself

@@ -1,4 +1,4 @@
-"""`@tf.function` above a function of the user's."""
+"""`@tf.function` above a function of the user's, and its options."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import libcst as cst
 
 from feedline.fixes.patching import CannotEdit
 from feedline.report.patches import lines
+from feedline.report.patches.arguments import put
 from feedline.report.patches.document import Document, Splice
 from feedline.report.patches.names import tensorflow_module
 from feedline.report.patches.tree import Tree
@@ -24,6 +25,25 @@ def as_graph(document: Document, at: int, *, fused: bool = False) -> None:
     options = "(jit_compile=True)" if fused else ""
     new = f"@{name}.function{options}".encode() + tree.newline + indent
     document.splice(Splice(start, start, new))
+
+
+def with_option(document: Document, at: int, option: str) -> None:
+    """`option=True` in the `@tf.function` above the function."""
+    tree = document.tree
+    node = _function(tree, tree.line(at))
+    name = tensorflow_module(tree, node)
+    known = None if name is None else f"{name}.function"
+    for decorator in node.decorators:
+        made = decorator.decorator
+        if isinstance(made, cst.Call) and tree.code(made.func) == known:
+            call = next(each for each in tree.calls if each.node is made)
+            put(document, call, option, "True")
+            return
+        if not isinstance(made, cst.Call) and tree.code(made) == known:
+            end = tree.span(made)[1]
+            document.splice(Splice(end, end, f"({option}=True)".encode()))
+            return
+    raise CannotEdit("it is made a tf.function in another place")
 
 
 def _function(tree: Tree, line: int) -> cst.FunctionDef:
