@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from feedline.job.loops.unfed import UnfedLoop
 from feedline.job.script.watch import Watch
+from feedline.job.source import lines, open_shapes
 from feedline.measure.clock import SystemClock
 from feedline.session import live_shapes
 from feedline.session.live_shapes import LiveShapes
@@ -27,6 +29,18 @@ from feedline.session.live_shapes import LiveShapes
 pytestmark = pytest.mark.tensorflow
 
 numbers = itertools.count()
+TESTS = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _not_of_the_script(monkeypatch):
+    """Other tests that are loaded here are no part of the scripts that these write."""
+
+    def is_library(file):
+        return TESTS in Path(file).parents or lines.is_library(file)
+
+    monkeypatch.setattr(open_shapes, "is_library", is_library)
+
 
 MODULE = """\
 import tensorflow as tf

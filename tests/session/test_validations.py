@@ -29,7 +29,7 @@ from feedline.measure.clock import SystemClock
 from feedline.process.channel import Channel
 from feedline.prove.bound import bound
 from feedline.report.basis import Basis
-from feedline.session import stand_ins
+from feedline.session import stand_ins, validations
 from feedline.session.judge import judge
 from feedline.session.memory import Remembered
 from feedline.session.messages import Order
@@ -214,7 +214,8 @@ def test_the_fit_and_all_that_comes_after_it_is_the_same(name, make):
 
 
 def test_what_python_makes_is_kept_without_a_trial(make, monkeypatch):
-    """And stops where it does not pay; the batches are the same."""
+    """The batches are the same. Whether it pays is asked below."""
+    monkeypatch.setattr(validations, "_JUDGED", 99)
     monkeypatch.setitem(DATA, "lines", lambda: (Lines(), (), {}))
     plain = Script("lines")
     plain.others, plain.valid = (), Lines()
@@ -232,6 +233,27 @@ def test_what_python_makes_is_kept_without_a_trial(make, monkeypatch):
     times, cured, _ = runner.validations.known(told.loop)
     assert times.data == "PyDataset"
     assert cured.plan.trials
+
+
+@pytest.mark.parametrize(("second", "stopped"), [(0.4, False), (1.1, True)])
+def test_what_is_kept_without_a_trial_stops_where_it_does_not_pay(
+    make, second, stopped
+):
+    runner, heard = make()
+    stops = []
+    edit = Edit("keep-results", 0, {})
+    live = SimpleNamespace(
+        proposal=SimpleNamespace(edit=edit), stop=lambda: stops.append(edit)
+    )
+    made = [
+        SimpleNamespace(seconds=seconds, helped=helped)
+        for seconds, helped in ((1.0, False), (second, True), (second, True))
+    ]
+    fit = SimpleNamespace(
+        passes=SimpleNamespace(made=made), live=(live,), lost=False, own_s=0.0
+    )
+    runner.validations._judge(fit)
+    assert (fit.lost, bool(stops), bool(heard)) == (stopped,) * 3
 
 
 def test_what_is_slower_than_it_was_is_taken_out_again(make, monkeypatch):

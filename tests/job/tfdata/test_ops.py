@@ -25,6 +25,8 @@ ORDINARY = {
     "fixes/means/store/python.py": {"load"},  # a function of NumPy
     "fixes/means/workers/pydataset.py": {"shuffle"},  # an attribute of Keras
     "job/script/watch.py": {"distribute"},  # a part of module names
+    "prove/live_shapes.py": {"distribute"},  # the same
+    "job/source/mutating.py": {"shuffle"},  # a method of `random`
     "job/source/known_tensorflow.py": {"random"},  # of names of TensorFlow
     "job/source/fresh_values.py": {"concatenate", "range"},  # NumPy's and Python's
     "job/source/known_python.py": {"concatenate"},  # NumPy's

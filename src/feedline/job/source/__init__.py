@@ -11,6 +11,7 @@ walker.py            one function, statement by statement, for two judges:
   graph_walker.py      how the second reads calls and attributes
 open_shapes.py       may one trace of it serve calls of several shapes?
 known_python.py      what is known of Python, NumPy and libraries for images
+mutating.py          methods that change what they belong to
 known_tensorflow.py  what is known of TensorFlow and Keras
 fresh_values.py      what a function makes for itself
 dependencies.py      values that it finds outside of its arguments

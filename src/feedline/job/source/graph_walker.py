@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from feedline.job.source import known_tensorflow
-from feedline.job.source.known_python import CHANGING, PLAIN
+from feedline.job.source.known_python import PLAIN
 from feedline.job.source.known_tensorflow import is_container, keeps_only_variables
+from feedline.job.source.mutating import CHANGING
 from feedline.job.source.users import is_graph, is_users, is_users_class
 from feedline.job.source.walker import (
     COMPREHENSIONS,

@@ -51,12 +51,6 @@ NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 WRITTEN = ("out", "dst", "file", "mask_out")
 """Names of arguments that a function writes into."""
 
-CHANGING = words("""
-    add append appendleft clear discard extend fill insert pop popitem popleft put read
-    readline remove reverse seek send setdefault shuffle sort update write
-""")
-"""Methods that change what they belong to."""
-
 READING = words("""
     as_list astype copy count difference endswith format get get_shape index
     intersection is_integer items join keys lower max mean min replace reshape split

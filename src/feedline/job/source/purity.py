@@ -27,6 +27,7 @@ import numpy as np
 from feedline.job.source import known_python as python
 from feedline.job.source import known_tensorflow as tensorflow
 from feedline.job.source.fresh_values import is_made, only_reads
+from feedline.job.source.mutating import CHANGING
 from feedline.job.source.users import (
     has_users_code,
     is_user,
@@ -272,7 +273,7 @@ class _Walker(Walker):
             return
         if node.attr in python.PATHS_READ:
             self.judge.opens = True
-        elif node.attr not in python.CHANGING or not self.is_own(node.value):
+        elif node.attr not in CHANGING or not self.is_own(node.value):
             self.refuse(f"uses {said}, which may change things")
 
     def _before(self, node: ast.expr) -> None:

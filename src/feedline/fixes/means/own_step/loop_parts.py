@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from feedline.job.source.known_python import CHANGING
+from feedline.job.source.mutating import CHANGING
 from feedline.job.source.scopes import Scope, bound
 
 _PLAIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.If)
