@@ -397,6 +397,7 @@ class Runner(Examination):
                 say=self.say,
                 budgeted=lambda seconds: self.say_measuring(loop, seconds),
                 examined=lambda job, measured: self._examined(loop, job, measured),
+                shared=loop.strategy is None and not loop.acts_early,
             )
         except TooShort as short:
             self.looked(str(loop.where), time.perf_counter() - began)
