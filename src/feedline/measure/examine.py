@@ -116,6 +116,7 @@ class Examiner:
             machine=machine,
             step=step,
             stages=stages,
+            guessed=watched.guessed,
             tables=update.tables if update else (),
             softmax=softmax,
             matmuls=matmuls,

@@ -82,8 +82,9 @@ class Cure:
         self.proofs: dict[tuple[Edit, ...], Same] = {}
         self.measurements: dict[tuple[Edit, ...], Faster] = {}
         self.weight_steps = 0
+        known = replace(measured, stages=measured.guessed or measured.stages)
         # However many threads a stage of Python has, one of them runs.
-        costs = one_interpreter(job, measured).stages
+        costs = one_interpreter(job, known).stages
         case = Case(
             job, measured, own, costs, used=self.used, input_only=self.input_only
         )
