@@ -4,13 +4,15 @@ the end of its last step, without the validation and the callbacks between epoch
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from feedline.job.loops.loop import Clock
 
-_SLOWER = 1.25  # in one epoch, or ...
-_RATHER_SLOWER = 1.1  # ... in two, one after the other
 _LEAST_S = 0.5
 _LEAST_STEPS = 5
+# (how much slower, for so many seconds of epochs in a row, of which there are at least
+# so many): a busy machine makes a single short epoch slow, whatever it reads.
+_SLOWER = ((2.0, 0.0, 1), (1.25, 3.0, 1), (1.1, 6.0, 2))
 
 
 @dataclass
@@ -44,18 +46,18 @@ class Pace:
         return sum(steps), sum(seconds for _, seconds in self.epochs)
 
     def slower_than(self, step_ms: float) -> float | None:
-        """The milliseconds per step of the last epoch, if it, or it and the one before,
-        clearly took longer than that. The first is not judged: it traces, and fills
+        """The milliseconds per step of the last epochs, if all of them, for long
+        enough, took longer than that. The first is not judged: it traces, and fills
         caches."""
         told = [
-            1e3 * seconds / steps
-            for steps, seconds in self.epochs[1:]
+            (1e3 * seconds / steps, seconds)
+            for steps, seconds in reversed(self.epochs[1:])
             if seconds >= _LEAST_S and steps >= _LEAST_STEPS
         ]
-        if not told or step_ms <= 0:
+        if step_ms <= 0:
             return None
-        if told[-1] > _SLOWER * step_ms:
-            return told[-1]
-        if len(told) > 1 and min(told[-2:]) > _RATHER_SLOWER * step_ms:
-            return told[-1]
+        for times, long_s, least in _SLOWER:
+            row = list(takewhile(lambda each, by=times: each[0] > by * step_ms, told))
+            if len(row) >= least and sum(seconds for _, seconds in row) >= long_s:
+                return row[0][0]
         return None
