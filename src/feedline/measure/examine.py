@@ -203,7 +203,7 @@ class Examiner:
             stages, unknown = watch_live(pipeline, live.iterator, within)
             return Watched(stages, 0.0, unknown)
         seconds = min(6.0, 0.1 * self.seconds)
-        return watch_stages(pipeline, self.clock, seconds, alone)
+        return watch_stages(pipeline, self.clock, seconds, alone, self.left())
 
     def _update(self, machine: Machine) -> UpdateCost | None:
         update = next(reversed(self.watch.updates.values()), None)

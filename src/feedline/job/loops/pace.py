@@ -4,6 +4,7 @@ the end of its last step, without the validation and the callbacks between epoch
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 
 from feedline.job.loops.loop import Clock
@@ -57,7 +58,12 @@ class Pace:
         if step_ms <= 0:
             return None
         for times, long_s, least in _SLOWER:
-            row = list(takewhile(lambda each, by=times: each[0] > by * step_ms, told))
+            limit = times * step_ms
+            row = list(takewhile(partial(_beyond, limit), told))
             if len(row) >= least and sum(seconds for _, seconds in row) >= long_s:
                 return row[0][0]
         return None
+
+
+def _beyond(limit: float, epoch: tuple[float, float]) -> bool:
+    return epoch[0] > limit
