@@ -17,7 +17,7 @@ from feedline.job.script.watch import Watch
 from feedline.job.tfdata.read import read
 from feedline.measure.clock import SystemClock
 from feedline.session.live_input import LiveInput, function_step, waits
-from feedline.session.stand_ins import tuned
+from feedline.session.plans.stand_ins import tuned
 
 pytestmark = [
     pytest.mark.tensorflow,

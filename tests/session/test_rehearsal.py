@@ -21,7 +21,7 @@ from tests.session.test_process import own
 
 AGAIN = """\
 from feedline.cli.main import main
-from feedline.session.memory import Memory, Uncured
+from feedline.session.plans.memory import Memory, Uncured
 known = Uncured("train.py:1", "its step stands in the loop itself", 1.0, 1e6, 1.0)
 Memory.uncured = lambda memory: known
 main()

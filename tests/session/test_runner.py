@@ -15,8 +15,8 @@ from feedline.fixes.fix import Edit
 from feedline.process.channel import Channel
 from feedline.report.basis import Basis
 from feedline.session import parent
-from feedline.session.memory import Remembered
 from feedline.session.messages import Order, Outcome, decode
+from feedline.session.plans.memory import Remembered
 from feedline.session.rehearsal.rehearse import Rehearsal
 from feedline.session.runner import Runner
 from tests.plans import somewhere

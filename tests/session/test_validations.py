@@ -29,10 +29,11 @@ from feedline.measure.clock import SystemClock
 from feedline.process.channel import Channel
 from feedline.prove.bound import bound
 from feedline.report.basis import Basis
-from feedline.session import stand_ins, validations
+from feedline.session import validations
 from feedline.session.judge import judge
-from feedline.session.memory import Remembered
 from feedline.session.messages import Order
+from feedline.session.plans import stand_ins
+from feedline.session.plans.memory import Remembered
 from feedline.session.runner import Runner, with_validation
 from feedline.session.validation_bench import why_not
 from feedline.session.validation_trial import as_far_as_read, examine

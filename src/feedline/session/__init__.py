@@ -12,9 +12,7 @@ inprocess.py  `feedline.why(model, dataset)`: the same without a script
 tuning.py     `feedline.tune`, and what it shares with `run`
 experiment.py measures a loop, then looks for fixes: for tune, run and rehearsals
 cure.py       finds the fixes that help: propose, compare, measure, keep or undo
-plans.py      a plan for a live job, and does it still hold?
-applied.py    puts a plan into the run that counts
+plans/        a plan in a job that trains: made, remembered, refused, put in
 each_fit.py   the fits of a script that follow the first
-stand_ins.py  who goes on reading what a fix has replaced
 captured.py   the verdict from a profiler capture
 """

@@ -37,7 +37,7 @@ from feedline.measure.stages import watch_stages
 from feedline.measure.step import measure_step
 from feedline.prove.proof import Cured
 from feedline.session.cure import Cure
-from feedline.session.stand_ins import shared
+from feedline.session.plans.stand_ins import shared
 from feedline.session.tuning import stages_in_use
 
 _LEAST_WAITING = 0.15

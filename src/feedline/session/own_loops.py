@@ -18,8 +18,8 @@ from feedline.errors import FeedlineError
 from feedline.fixes.binding import without_step
 from feedline.fixes.fix import CannotFix
 from feedline.job.loops.loop import CannotRun
-from feedline.session.memory import Uncured
-from feedline.session.plans import plan_for
+from feedline.session.plans.memory import Uncured
+from feedline.session.plans.plan import plan_for
 from feedline.session.worth import Budget, TooShort, trial_pays
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from feedline import fixes
 from feedline.fixes.binding import Binding
 from feedline.session.own_loops import together
-from feedline.session.plans import plan_for, refusal
+from feedline.session.plans.plan import plan_for, refusal
 
 if TYPE_CHECKING:
     from feedline.fixes.identity.part import Part

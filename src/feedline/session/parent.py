@@ -42,8 +42,8 @@ from feedline.session.children import (
     run_plain,
 )
 from feedline.session.judge import judge, judge_again, with_training
-from feedline.session.memory import Memory, Remembered, without_report
 from feedline.session.messages import Order, Outcome
+from feedline.session.plans.memory import Memory, Remembered, without_report
 from feedline.session.rehearsal import ahead, needed
 from feedline.session.worth import balance
 

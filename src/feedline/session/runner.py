@@ -45,14 +45,14 @@ from feedline.process.voice import Voice
 from feedline.prove.bound import bound
 from feedline.prove.proof import Cured
 from feedline.report.basis import Basis, Trained
-from feedline.session.applied import Applied
 from feedline.session.child import Examination
 from feedline.session.in_passing import InPassing
-from feedline.session.memory import Remembered
 from feedline.session.messages import Order, Outcome
 from feedline.session.own_loops import OwnLoops
 from feedline.session.own_shapes import OwnShapes
-from feedline.session.plans import loops_to_rewrite, plan_for, refusal
+from feedline.session.plans.applied import Applied
+from feedline.session.plans.memory import Remembered
+from feedline.session.plans.plan import loops_to_rewrite, plan_for, refusal
 from feedline.session.seen import seen_by
 from feedline.session.validations import Validations, validation_of
 from feedline.session.worth import Budget, TooShort
@@ -369,7 +369,7 @@ class Runner(Examination):
         from feedline.job.loops.snapshot import nbytes, variables_of
         from feedline.job.tfdata.owners import reachable
         from feedline.measure.machine import memory
-        from feedline.session.stand_ins import shared
+        from feedline.session.plans.stand_ins import shared
         from feedline.session.tuning import examine_and_cure, stages_in_use
 
         if nbytes(variables_of(loop.model)) > memory()[1] / 4:

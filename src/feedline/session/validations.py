@@ -31,9 +31,9 @@ from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.measurement import ValidationTimes
 from feedline.prove.bound import bound
 from feedline.prove.proof import Cured
-from feedline.session.memory import Remembered
 from feedline.session.passes import Passes
-from feedline.session.plans import refusal
+from feedline.session.plans.memory import Remembered
+from feedline.session.plans.plan import refusal
 from feedline.session.worth import Budget, TooShort
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ class Validations:
         edits: tuple[Edit, ...],
     ) -> None:
         from feedline.job.loops.pace import Pace
-        from feedline.session import stand_ins
+        from feedline.session.plans import stand_ins
 
         tuned = self.runner.applied.tuned(data, edits)
         before = keras_private.distributed_dataset(iterator)
@@ -321,7 +321,7 @@ class Validations:
 
     def _take_out_if_slower(self, loop: Any, iterator: Any, fit: _Validation) -> None:
         """A fix was proved to be faster; where it no longer is, it goes."""
-        from feedline.session import stand_ins
+        from feedline.session.plans import stand_ins
 
         if fit.pace is None or fit.before is None or not fit.pace.epochs:
             return

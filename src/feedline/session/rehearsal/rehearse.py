@@ -28,7 +28,7 @@ from feedline.process.channel import Channel
 from feedline.process.voice import Voice
 from feedline.session.messages import Order, Outcome
 from feedline.session.own_loops import training_s
-from feedline.session.plans import plan_for
+from feedline.session.plans.plan import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
 from feedline.session.runner import Runner, said
@@ -196,7 +196,7 @@ class Rehearsal(Runner):
     def _experiment(self, loop: Any, pipeline: Pipeline) -> Experiment[None]:
         from feedline.job.tfdata.owners import reachable
         from feedline.session.experiment import examine_and_search
-        from feedline.session.stand_ins import shared
+        from feedline.session.plans.stand_ins import shared
 
         # Before we make datasets of the same stages.
         used, reached = shared(pipeline), reachable(pipeline)

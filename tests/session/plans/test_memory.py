@@ -1,4 +1,4 @@
-"""What is kept of a run for the next: `session/memory.py`."""
+"""What is kept of a run for the next: `session/plans/memory.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from feedline.fixes.fix import Edit
-from feedline.session.memory import Memory, Remembered
+from feedline.session.plans.memory import Memory, Remembered
 from tests.plans import somewhere
 
 ALLOW = ("exact",)
@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing(script, tmp_path):
 
 
 def test_only_files_of_its_own_are_pruned(script, tmp_path, monkeypatch):
-    monkeypatch.setattr("feedline.session.memory._MOST_SCRIPTS", 1)
+    monkeypatch.setattr("feedline.session.plans.memory._MOST_SCRIPTS", 1)
     folder = tmp_path / "plans"
     folder.mkdir()
     (folder / "notes.json").write_text("mine")

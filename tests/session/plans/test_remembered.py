@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from feedline.fixes.fix import Edit
-from feedline.session.memory import Memory, Remembered
+from feedline.session.plans.memory import Memory, Remembered
 from tests.place import Place
 from tests.plans import TELL, plan_for
 from tests.scripts import LIGHT, MODEL, PLAIN, said

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
-from feedline.session import stand_ins
+from feedline.session.plans import stand_ins
 from tests.job.elements import elements
 from tests.job.strategies import SOURCES, STEPS, recipes
 from tests.session.test_tune import looked_at

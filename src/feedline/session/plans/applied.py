@@ -98,7 +98,7 @@ class Applied:
         self._training[id(loop)] = Training(loop, undo, before, step_ms)
 
     def _may_go_back(self, dataset: Any) -> bool:
-        from feedline.session import stand_ins
+        from feedline.session.plans import stand_ins
 
         return stand_ins.may_go_back(dataset)
 
@@ -115,7 +115,7 @@ class Applied:
         if training.before is None:
             what = "the fixes of the step are"
         else:
-            from feedline.session import stand_ins
+            from feedline.session.plans import stand_ins
 
             keras_private.distributed_dataset.set(fits.epochs, training.before)
             loop.dataset = training.before
@@ -157,7 +157,7 @@ class Applied:
 
     def tuned(self, dataset: Any, edits: tuple[Edit, ...]) -> Any:
         """What is read in this dataset's place from now on."""
-        from feedline.session import stand_ins
+        from feedline.session.plans import stand_ins
 
         tuned = stand_ins.tuned(dataset, edits)
         self.replaces = True
@@ -167,7 +167,7 @@ class Applied:
         """What is read in this dataset's place, if anything is."""
         if not self.replaces or not tf_private.variant_tensor.on(dataset):
             return None
-        from feedline.session import stand_ins
+        from feedline.session.plans import stand_ins
 
         return stand_ins.instead_of(dataset)
 
