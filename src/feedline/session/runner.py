@@ -47,9 +47,9 @@ from feedline.prove.proof import Cured
 from feedline.report.basis import Basis, Trained
 from feedline.session.child import Examination
 from feedline.session.in_passing import InPassing
+from feedline.session.live.own_loops import OwnLoops
+from feedline.session.live.own_shapes import OwnShapes
 from feedline.session.messages import Order, Outcome
-from feedline.session.own_loops import OwnLoops
-from feedline.session.own_shapes import OwnShapes
 from feedline.session.plans.applied import Applied
 from feedline.session.plans.memory import Remembered
 from feedline.session.plans.plan import loops_to_rewrite, plan_for, refusal

@@ -18,7 +18,7 @@ from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured
-from feedline.session.live_trial import LiveTrial
+from feedline.session.live.step_trial import LiveTrial
 
 _NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
 

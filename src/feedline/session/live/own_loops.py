@@ -2,8 +2,8 @@
 itself where that can be exact, else watched.
 
 A step that is a function of the script's and runs from Python is tried as a graph on
-the training's own steps (`live_trial.py`). Once that is known, or where the step is a
-graph already, the input is looked at if the loop waits for it (`live_input.py`). What
+the training's own steps (`step_trial.py`). Once that is known, or where the step is a
+graph already, the input is looked at if the loop waits for it (`input_trial.py`). What
 cannot be cured here, such as a step that stands in the loop itself, is written down as
 `Uncured`, so that a later run may rehearse it where that pays.
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from feedline.job.tfdata.pipeline import Pipeline
     from feedline.measure.measurement import Measurement
     from feedline.prove.proof import Cured
-    from feedline.session.live_input import Step
-    from feedline.session.live_trial import LiveTrial
+    from feedline.session.live.input_trial import Step
+    from feedline.session.live.step_trial import LiveTrial
     from feedline.session.runner import Runner
 
     Found: TypeAlias = tuple[Job, Measurement, Cured]
@@ -68,7 +68,7 @@ class OwnLoops:
             return f"{_INLINE}. To try it in a hidden run first: {_REHEARSE}"
         if not self._pays(loop):
             return "what is left of the training is too short to repay trying its step"
-        from feedline.session.live_trial import LiveTrial
+        from feedline.session.live.step_trial import LiveTrial
 
         try:
             self.trial = LiveTrial(
@@ -110,7 +110,7 @@ class OwnLoops:
             log.info("a live trial could not be written down", exc_info=True)
 
     def _write_down(self, trial: LiveTrial) -> None:
-        from feedline.session.live_found import found_by
+        from feedline.session.live.step_found import found_by
 
         runner, loop = self.runner, trial.loop
         with runner.watch.pause():
@@ -143,7 +143,7 @@ class OwnLoops:
 
     def _cure_input_of_function(self, loop: Any) -> str:
         """Of a loop whose step is a graph already."""
-        from feedline.session.live_input import function_step, waits
+        from feedline.session.live.input_trial import function_step, waits
 
         runner, no_need = self.runner, "its step is a graph already"
         if loop.bare() is not None and median(loop.periods or [1.0]) < _SHORT_STEP_S:
@@ -173,7 +173,7 @@ class OwnLoops:
         self, loop: Any, pipeline: Pipeline, step: Step, batch_size: int | None
     ) -> Found | None:
         """None where nothing could be tried."""
-        from feedline.session.live_input import LiveInput
+        from feedline.session.live.input_trial import LiveInput
 
         runner, clock = self.runner, self.runner.watch.clock
         left = left_s(loop)

@@ -16,7 +16,7 @@ from feedline.job.loops.python import PythonLoop
 from feedline.job.script.watch import Watch
 from feedline.job.tfdata.read import read
 from feedline.measure.clock import SystemClock
-from feedline.session.live_input import LiveInput, function_step, waits
+from feedline.session.live.input_trial import LiveInput, function_step, waits
 from feedline.session.plans.stand_ins import tuned
 
 pytestmark = [

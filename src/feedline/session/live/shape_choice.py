@@ -41,7 +41,7 @@ from feedline.job.source.lines import is_library
 from feedline.job.source.open_shapes import check_traces_unseen, dependencies_of_trace
 from feedline.measure.machine import memory
 from feedline.prove.live_shapes import Comparison, OpenShapes, put, trace, values_of
-from feedline.session.shape_costs import Account, before_s
+from feedline.session.live.shape_costs import Account, before_s
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured, Faster
 
 if TYPE_CHECKING:
-    from feedline.session.live_shapes import LiveShapes
+    from feedline.session.live.shape_choice import LiveShapes
 
 _NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from feedline.session.shape_costs import Account, before_s, expected_calls
+from feedline.session.live.shape_costs import Account, before_s, expected_calls
 
 
 def loop(epochs=None, passes=0):

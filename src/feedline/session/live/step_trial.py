@@ -9,7 +9,7 @@ steps is the job's own work. Then the graph stays on, or the step is as it was.
 A batch of another shape needs another graph. It is made once such batches have cost
 Python as much as making a graph takes, and compared before it is used.
 
-Only the machine of turns stands here; what comes of it is written down by `live_found`.
+Only the machine of turns stands here; what comes of it is written down by `step_found`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from feedline.measure.measurement import Estimate
 from feedline.prove.faster import decided
 from feedline.prove.live_step import LiveStep, Twice
 from feedline.prove.proof import Faster
-from feedline.session.live_input import Step
+from feedline.session.live.input_trial import Step
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The `tf.function`s that train in loops of the script's own, under `feedline run`: is
 one traced again for every new shape, and what came of tracing it once for all of them.
 
-Which call takes which trace is decided by `live_shapes.py`. Here stands when that
+Which call takes which trace is decided by `shape_choice.py`. Here stands when that
 begins, by a plan of an earlier run or by itself, and what the report, the plan and the
 user are told: at once, so that it is not lost, and again at the script's end.
 """
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from feedline import fixes
 from feedline.fixes.binding import Binding
-from feedline.session.own_loops import together
+from feedline.session.live.own_loops import together
 from feedline.session.plans.plan import plan_for, refusal
 
 if TYPE_CHECKING:
     from feedline.fixes.identity.part import Part
     from feedline.fixes.saved import SavedPlan
-    from feedline.session.live_shapes import LiveShapes
-    from feedline.session.own_loops import Found
+    from feedline.session.live.own_loops import Found
+    from feedline.session.live.shape_choice import LiveShapes
     from feedline.session.runner import Runner
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class OwnShapes:
         """None where an earlier run has found that nothing helps."""
         from feedline.fixes.identity.step import step_of
         from feedline.job.loops.unfed import UnfedLoop
-        from feedline.session.live_shapes import LiveShapes
+        from feedline.session.live.shape_choice import LiveShapes
 
         runner, watch = self.runner, self.runner.watch
         loop: Any = watch.active[-1] if watch.active else UnfedLoop(frame, watch.clock)
@@ -149,7 +149,7 @@ class OwnShapes:
     def _done(self, live: LiveShapes) -> None:
         """It is on, or is refused."""
         if live.matters:
-            from feedline.session.shapes_found import said
+            from feedline.session.live.shapes_found import said
 
             self.runner.say(said(live))
             self._publish(live)
@@ -162,7 +162,7 @@ class OwnShapes:
 
     def _publish(self, live: LiveShapes) -> None:
         """Whatever fails here costs the report."""
-        from feedline.session.shapes_found import found_by
+        from feedline.session.live.shapes_found import found_by
 
         runner, loop = self.runner, live.loop
         step, loop.step_function = loop.step_function, live.function

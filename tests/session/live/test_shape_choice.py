@@ -23,8 +23,8 @@ from feedline.job.loops.unfed import UnfedLoop
 from feedline.job.script.watch import Watch
 from feedline.job.source import lines, open_shapes
 from feedline.measure.clock import SystemClock
-from feedline.session import live_shapes
-from feedline.session.live_shapes import LiveShapes
+from feedline.session.live import shape_choice
+from feedline.session.live.shape_choice import LiveShapes
 
 pytestmark = pytest.mark.tensorflow
 
@@ -104,8 +104,8 @@ def plain(loss=LOSS, above="", first="pass"):
 @pytest.fixture(autouse=True)
 def anywhere(monkeypatch):
     """Pytest changes the code of tests: nobody can tell where it has a `try`."""
-    monkeypatch.setattr(live_shapes, "caught", lambda _: False)
-    monkeypatch.setattr(live_shapes, "_LEAST_SHARE", -1.0)
+    monkeypatch.setattr(shape_choice, "caught", lambda _: False)
+    monkeypatch.setattr(shape_choice, "_LEAST_SHARE", -1.0)
 
 
 def loaded(text, folder):
@@ -243,7 +243,7 @@ def test_a_python_value_is_nothing_to_leave_open(tmp_path):
 
 
 def test_where_the_script_would_catch_an_error_nothing_is_tried(tmp_path, monkeypatch):
-    monkeypatch.setattr(live_shapes, "caught", lambda _: True)
+    monkeypatch.setattr(shape_choice, "caught", lambda _: True)
     found = unharmed(plain(), tmp_path, batches(NEW))
     assert "catch an error" in found.why_not
 
