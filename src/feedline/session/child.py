@@ -140,7 +140,7 @@ class Examination:
         """And what the fit will spend on its validation."""
         if loop.kind != "fit" or loop.validation is None:
             return measured
-        from feedline.session.validation_trial import examine
+        from feedline.session.validation.trial import examine
 
         self.say("timing the validation")
         try:

@@ -54,7 +54,7 @@ from feedline.session.plans.applied import Applied
 from feedline.session.plans.memory import Remembered
 from feedline.session.plans.plan import loops_to_rewrite, plan_for, refusal
 from feedline.session.seen import seen_by
-from feedline.session.validations import Validations, validation_of
+from feedline.session.validation.validations import Validations, validation_of
 from feedline.session.worth import Budget, TooShort
 
 log = logging.getLogger(__name__)

@@ -29,15 +29,15 @@ from feedline.measure.clock import SystemClock
 from feedline.process.channel import Channel
 from feedline.prove.bound import bound
 from feedline.report.basis import Basis
-from feedline.session import validations
 from feedline.session.judge import judge
 from feedline.session.messages import Order
 from feedline.session.plans import stand_ins
 from feedline.session.plans.memory import Remembered
 from feedline.session.runner import Runner, with_validation
-from feedline.session.validation_bench import why_not
-from feedline.session.validation_trial import as_far_as_read, examine
-from feedline.session.validations import validation_of
+from feedline.session.validation import validations
+from feedline.session.validation.bench import why_not
+from feedline.session.validation.trial import as_far_as_read, examine
+from feedline.session.validation.validations import validation_of
 from tests.causes.build import step_bound
 from tests.job.elements import elements
 from tests.plans import somewhere

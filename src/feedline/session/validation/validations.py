@@ -31,9 +31,9 @@ from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.measurement import ValidationTimes
 from feedline.prove.bound import bound
 from feedline.prove.proof import Cured
-from feedline.session.passes import Passes
 from feedline.session.plans.memory import Remembered
 from feedline.session.plans.plan import refusal
+from feedline.session.validation.passes import Passes
 from feedline.session.worth import Budget, TooShort
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Validations:
     def _first(self, loop: Any, iterator: Any, fit: _Validation) -> None:
         import tensorflow as tf
 
-        from feedline.session.validation_trial import as_far_as_read, why_not_cut
+        from feedline.session.validation.trial import as_far_as_read, why_not_cut
 
         runner = self.runner
         distributed = keras_private.distributed_dataset(iterator)
@@ -184,7 +184,7 @@ class Validations:
         now = bound(pipeline)
         edits, own_s = self._edits_for(loop, now, passes)
         if edits is None:
-            from feedline.session.validation_bench import why_not
+            from feedline.session.validation.bench import why_not
 
             fit.why_not = why_not(loop.model, pipeline, loop.strategy)
             if fit.why_not:
@@ -281,7 +281,7 @@ class Validations:
         self, loop: Any, data: Any, pipeline: Pipeline, seconds: float
     ) -> tuple[ValidationTimes, Cured]:
         """Raises `TooShort` where the passes that are left could not repay it."""
-        from feedline.session.validation_trial import examine_and_cure
+        from feedline.session.validation.trial import examine_and_cure
 
         runner = self.runner
         return examine_and_cure(

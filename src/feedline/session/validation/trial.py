@@ -41,7 +41,7 @@ from feedline.session.experiment import examine_and_search
 from feedline.session.inprocess import ended
 from feedline.session.plans.stand_ins import shared
 from feedline.session.tuning import counted, stages_in_use, training_seconds
-from feedline.session.validation_bench import validation_bench, why_not
+from feedline.session.validation.bench import validation_bench, why_not
 from feedline.session.worth import Budget
 
 _GLANCE_S = 0.5
