@@ -6,7 +6,7 @@ messages.py   what the two send each other, as frozen types
 judge.py      the one place that makes a report of what was measured
 child.py      the script's process: runs it, measures the loop that it meets
 seen.py       what the watch saw of a script that was not measured
-runner.py     the same under `feedline run`: measures, cures, lets it go on
+run/          the same under `feedline run`: measures, cures, lets it go on
 live/         a loop of the script's own, cured while it trains
 validation/   the validation of a fit: measured and cured, or watched
 rehearsal/    a hidden run before the real one, where measuring would leave a trace

@@ -1,4 +1,4 @@
-"""The process in which the user's script runs under `feedline why`; `runner.py`
+"""The process in which the user's script runs under `feedline why`; `run/`
 makes of it what `feedline run` needs, `rehearsal/rehearse.py` what a rehearsal does.
 
 Started by `children.py`. It runs the script, measures the loop that the watch
@@ -297,7 +297,7 @@ def _examination(order: Order, channel: Channel) -> Examination:
     if order.mode == "why":
         return Examination(order, channel, voice)
     if order.mode == "run":
-        from feedline.session.runner import Runner
+        from feedline.session.run.runner import Runner
 
         return Runner(order, channel, voice)
     from feedline.session.rehearsal.rehearse import Rehearsal

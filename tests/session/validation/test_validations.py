@@ -33,7 +33,7 @@ from feedline.session.judge import judge
 from feedline.session.messages import Order
 from feedline.session.plans import stand_ins
 from feedline.session.plans.memory import Remembered
-from feedline.session.runner import Runner, with_validation
+from feedline.session.run.runner import Runner, with_validation
 from feedline.session.validation import validations
 from feedline.session.validation.bench import why_not
 from feedline.session.validation.trial import as_far_as_read, examine

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from feedline.prove.proof import Cured
     from feedline.session.live.input_trial import Step
     from feedline.session.live.step_trial import LiveTrial
-    from feedline.session.runner import Runner
+    from feedline.session.run.runner import Runner
 
     Found: TypeAlias = tuple[Job, Measurement, Cured]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from feedline.fixes.saved import SavedPlan
     from feedline.session.live.own_loops import Found
     from feedline.session.live.shape_choice import LiveShapes
-    from feedline.session.runner import Runner
+    from feedline.session.run.runner import Runner
 
 log = logging.getLogger(__name__)
 

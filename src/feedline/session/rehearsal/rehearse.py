@@ -31,7 +31,7 @@ from feedline.session.messages import Order, Outcome
 from feedline.session.plans.plan import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
-from feedline.session.runner import Runner, said
+from feedline.session.run.runner import Runner, said
 from feedline.session.seen import seen_by
 from feedline.session.worth import Budget, TooShort
 

@@ -37,7 +37,7 @@ from feedline.session.validation.passes import Passes
 from feedline.session.worth import Budget, TooShort
 
 if TYPE_CHECKING:
-    from feedline.session.runner import Runner
+    from feedline.session.run.runner import Runner
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from feedline.fixes.fix import AtOnce, Edit, Proposal
 from feedline.job.loops.call import CallLoop
 from feedline.job.script.watch import Watch
 from feedline.measure.clock import SystemClock
-from feedline.session.in_passing import InPassing, Seen, cured_of
+from feedline.session.run.in_passing import InPassing, Seen, cured_of
 from tests.clock import FakeClock
 
 pytestmark = [

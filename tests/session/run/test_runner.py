@@ -18,7 +18,7 @@ from feedline.session import parent
 from feedline.session.messages import Order, Outcome, decode
 from feedline.session.plans.memory import Remembered
 from feedline.session.rehearsal.rehearse import Rehearsal
-from feedline.session.runner import Runner
+from feedline.session.run.runner import Runner
 from tests.plans import somewhere
 from tests.session.build import basis, slow_map
 

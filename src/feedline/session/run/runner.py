@@ -5,7 +5,7 @@ Three roads, by what the script turns out to be:
 - `Model.fit` on data that can be read twice: just before its first step the job is
   measured and cured on a copy, everything is put back, the proved edits are
   applied, and the script goes on.
-- A loop of its own: cured while it trains, on its own steps (`own_loops.py`).
+- A loop of its own: cured while it trains, on its own steps (`live/`).
 - A plan is given (by a rehearsal, or from a file): it is applied, nothing is measured.
 
 Nobody can put back what data made by the user's Python does, nor all that other loops
@@ -46,13 +46,13 @@ from feedline.prove.bound import bound
 from feedline.prove.proof import Cured
 from feedline.report.basis import Basis, Trained
 from feedline.session.child import Examination
-from feedline.session.in_passing import InPassing
 from feedline.session.live.own_loops import OwnLoops
 from feedline.session.live.own_shapes import OwnShapes
 from feedline.session.messages import Order, Outcome
 from feedline.session.plans.applied import Applied
 from feedline.session.plans.memory import Remembered
 from feedline.session.plans.plan import loops_to_rewrite, plan_for, refusal
+from feedline.session.run.in_passing import InPassing
 from feedline.session.seen import seen_by
 from feedline.session.validation.validations import Validations, validation_of
 from feedline.session.worth import Budget, TooShort
