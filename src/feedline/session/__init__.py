@@ -4,7 +4,8 @@ parent.py     `feedline why` and `run`: starts the script's process and waits fo
 children.py   that process from the command's side: started, followed, ended
 messages.py   what the two send each other, as frozen types
 judge.py      the one place that makes a report of what was measured
-child.py      the script's process: runs it, measures the loop that it meets
+child.py      the program of the script's process: does what the order says
+examination.py  runs the script there, measures the loop that it meets, stops it
 seen.py       what the watch saw of a script that was not measured
 run/          the same under `feedline run`: measures, cures, lets it go on
 live/         a loop of the script's own, cured while it trains

@@ -45,7 +45,7 @@ from feedline.process.voice import Voice
 from feedline.prove.bound import bound
 from feedline.prove.proof import Cured
 from feedline.report.basis import Basis, Trained
-from feedline.session.child import Examination
+from feedline.session.examination import Examination
 from feedline.session.live.own_loops import OwnLoops
 from feedline.session.live.own_shapes import OwnShapes
 from feedline.session.messages import Order, Outcome
