@@ -127,10 +127,10 @@ class Examination:
             )
             job, measured = yield from examiner.examine()
             measured = self._with_validation(loop, measured)
-            self._conclude(Outcome(basis=self._basis(loop, job, measured)))
+            self._conclude(Outcome(basis=self.basis(loop, job, measured)))
             # A profiler is deep in the driver: what is known is safe already.
             measured = yield from examiner.capture(measured)
-            self._conclude(Outcome(basis=self._basis(loop, job, measured)))
+            self._conclude(Outcome(basis=self.basis(loop, job, measured)))
 
         self._limit(3 * self.order.seconds + 60, self._overdue)
         self._measure(loop, experiment())
@@ -189,7 +189,7 @@ class Examination:
         self.watch.stopped = True
         raise ScriptStopped
 
-    def _basis(
+    def basis(
         self, loop: Any, job: Job, measured: Measurement, cured: Cured | None = None
     ) -> Basis:
         """What the parent judges."""

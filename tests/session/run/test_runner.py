@@ -40,15 +40,19 @@ def make():
     channel.close()
 
 
+def fit(where=None):
+    return SimpleNamespace(where=where, validation=None)
+
+
 def test_all_fits_share_the_time_for_measuring(make):
     runner, heard = make()
-    assert runner._seconds_left(None) == 20
-    runner.measuring_s = 12.5
-    assert runner._seconds_left(None) == 7.5
+    assert runner.time.for_fit(fit()) == 20
+    runner.time.spent_s = 12.5
+    assert runner.time.for_fit(fit()) == 7.5
     assert heard == []
-    runner.measuring_s = 17
-    assert runner._seconds_left("train.py:3") == 0
-    assert runner._seconds_left("train.py:4") == 0
+    runner.time.spent_s = 17
+    assert runner.time.for_fit(fit("train.py:3")) == 0
+    assert runner.time.for_fit(fit("train.py:4")) == 0
     (told,) = heard
     assert "the 20 s for measuring are used up" in told
     assert "train.py:3" in told
@@ -56,7 +60,7 @@ def test_all_fits_share_the_time_for_measuring(make):
 
 def test_a_training_that_is_too_short_is_told_of_once(make):
     runner, heard = make()
-    runner._too_short.add("train.py:3")
+    runner.time.looked("train.py:3", 0.1)
     runner.on_warm(SimpleNamespace(where="train.py:3", source=None, kind="fit"))
     assert heard == []
 
@@ -64,9 +68,9 @@ def test_a_training_that_is_too_short_is_told_of_once(make):
 def test_a_plan_without_edits_is_not_missed(make):
     """A rehearsal that found nothing: what it rests on may be another by now."""
     runner, heard = make(plan=somewhere())
-    assert runner.refuses(somewhere(), Binding())
+    assert runner.plans.refuses(somewhere(), Binding())
     assert heard == []
-    assert runner.refuses(somewhere(Edit("prefetch")), Binding())
+    assert runner.plans.refuses(somewhere(Edit("prefetch")), Binding())
     (told,) = heard
     assert "the plan was made for" in told
 
@@ -159,4 +163,4 @@ def test_a_loop_is_rewritten_only_in_the_very_same_source(make):
     assert runner.hoists() == frozenset({3})
     runner, _ = make(remembered=(replace(known, same_source=False),))
     assert runner.hoists() is False
-    assert runner._plan_at("train.py:3") is None
+    assert runner.planned.plan_at("train.py:3") is None

@@ -269,7 +269,7 @@ def test_what_is_slower_than_it_was_is_taken_out_again(make, monkeypatch):
     assert script.goes_on(told, read_as=instead) == expected
     assert any("taken out again" in each for each in heard), heard
     assert stand_ins.instead_of(script.valid) is None
-    assert [each.plan.edits for each in runner._learned] == [()]
+    assert [each.plan.edits for each in runner.plans.learned] == [()]
     made = runner.validations._fits[id(told.loop)].passes.made
     assert [each.helped for each in made] == [True, True, False, False]
 

@@ -76,7 +76,7 @@ class OwnLoops:
             )
         except CannotRun as reason:
             return f"its step cannot run as a graph: {reason}"
-        self.trial.lost = self.runner.step_lost
+        self.trial.lost = self.runner.planned.step_lost
         self.runner.say(
             f"training found at {loop.where}; trying its step as a graph on its own "
             "steps"

@@ -106,7 +106,7 @@ class OwnShapes:
         opens = known is not None and fixes.own_loop(known.edits).open_shapes
         unfed = isinstance(loop, UnfedLoop)
         if known is not None and (opens or unfed):
-            runner.uses(known)
+            runner.plans.uses(known)
         if known is not None and unfed and not opens:
             return None
         live = LiveShapes(
@@ -129,7 +129,7 @@ class OwnShapes:
             if refusal(plan, now) is None:
                 return plan
             if unfed:  # else it is said where the data is read
-                self.runner.refuses(plan, now)
+                self.runner.plans.refuses(plan, now)
         return None
 
     def _binding(self, loop: Any) -> Binding:
@@ -157,7 +157,7 @@ class OwnShapes:
     def _lost(self, live: LiveShapes, why: str) -> None:
         runner = self.runner
         runner.say(f"each shape of the step has a trace of its own again: {why}")
-        runner.lost_open_shapes()
+        runner.plans.lost_open_shapes()
         self._publish(live)
 
     def _publish(self, live: LiveShapes) -> None:
@@ -192,7 +192,7 @@ class OwnShapes:
         """Whose tracing took the longest is told."""
         told = [each for each in self._kept if each.matters]
         for live in sorted(told, key=lambda each: sum(each.traces)):
-            if live.account.steps or not self.runner.has_found:
+            if live.account.steps or self.runner.found is None:
                 self._publish(live)
 
     def on(self, loop: Any = None) -> bool:

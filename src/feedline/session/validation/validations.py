@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ from feedline.measure.measurement import ValidationTimes
 from feedline.prove.bound import bound
 from feedline.prove.proof import Cured
 from feedline.session.plans.memory import Remembered
-from feedline.session.plans.plan import refusal
+from feedline.session.plans.plan import refusal, without_edits
 from feedline.session.validation.passes import Passes
 from feedline.session.worth import Budget, TooShort
 
@@ -169,7 +168,7 @@ class Validations:
         source = tf_private.original_dataset.get(distributed, distributed)
         fit.data = source
         passes = loop.validation.passes
-        if not isinstance(source, tf.data.Dataset) or not runner.watch_chooses(loop):
+        if not isinstance(source, tf.data.Dataset) or not runner.was_wanted(loop):
             return
         if passes is not None and passes < _LEAST_PASSES:
             return
@@ -205,33 +204,22 @@ class Validations:
         for plan, own_s in self._plans:
             if plan.where == where and refusal(plan, now) is None:
                 return plan.edits, own_s
-        if runner.given is not None:
-            given = runner.given.validation
+        if runner.plans.given is not None:
+            given = runner.plans.given.validation
             if given is None or given.where != where or refusal(given, now) is not None:
                 return (), 0.0
             return given.edits, 0.0
-        for known in runner.order.remembered:
-            if known.plan.where != where:
-                continue
-            reason = refusal(known.plan, now)
-            seconds = self._worth(passes, known)
-            if reason is None and known.is_final(seconds):
-                self._reuse(known.plan, where)
-                return known.plan.edits, known.step_ms / 1e3
-            if reason is not None:
-                runner.outdated(where, reason)
-        return None, 0.0
+        known = runner.plans.recall(where, now, lambda each: self._worth(passes, each))
+        if known is None:
+            return None, 0.0
+        self._reuse(known.plan, where)
+        return known.plan.edits, known.step_ms / 1e3
 
     def _worth(self, passes: int | None, known: Remembered) -> float:
         """How long it would be measured now. (Of a validation a pass is remembered, and
         not a step.)"""
-        order = self.runner.order
-        if order.given:
-            return order.seconds
-        with suppress(TooShort):
-            training_s = None if passes is None else passes * known.step_ms / 1e3
-            return Budget(order.seconds).for_training(training_s)
-        return 0.0
+        all_s = None if passes is None else passes * known.step_ms / 1e3
+        return self.runner.time.worth(all_s)
 
     def _reuse(self, plan: SavedPlan, where: str) -> None:
         self.plan = plan
@@ -252,20 +240,20 @@ class Validations:
         now: Binding,
     ) -> tuple[Edit, ...]:
         runner, where = self.runner, _where(loop)
-        if not runner.may_look(where):
+        if not runner.time.may_look(where):
             return ()
-        seconds = runner.seconds_for_validation()
+        seconds = runner.time.for_validation()
         began = time.perf_counter()
         try:
             found = self._examined(loop, data, pipeline, seconds)
         except TooShort:
-            runner.looked(where, time.perf_counter() - began)
+            runner.time.looked(where, time.perf_counter() - began)
             return ()
         except (CannotPutBack, FeedlineError) as reason:
             fit.why_not = str(reason)
             return ()
         finally:
-            runner.measuring_s += time.perf_counter() - began
+            runner.time.spent_s += time.perf_counter() - began
         fit.times, fit.cured = found
         edits = fit.cured.edits
         self.plan = SavedPlan(
@@ -334,7 +322,7 @@ class Validations:
         fit.helped, fit.pace, fit.before = False, None, None
         where = _where(loop)
         if self.plan is not None and self.plan.where == where:
-            nothing = replace(self.plan, edits=(), places=(), grades=())
+            nothing = without_edits(self.plan)
             self.plan = nothing
             self._plans = [each for each in self._plans if each[0].where != where]
             self.runner.remember(Remembered(nothing, self.runner.order.seconds))
@@ -350,7 +338,7 @@ class Validations:
     ) -> None:
         """What needs no trial, where nothing may be tried."""
         found = fixes.at_once(pipeline) if loop.strategy is None else []
-        if not found or self.runner.given is not None:
+        if not found or self.runner.plans.given is not None:
             return
         edits = tuple(each.proposal.edit for each in found)
         try:
