@@ -17,6 +17,7 @@ from feedline.fixes.fix import AtOnce, Edit, Proposal
 from feedline.job.loops.call import CallLoop
 from feedline.job.script.watch import Watch
 from feedline.measure.clock import SystemClock
+from feedline.session.plans.without_trial import WithoutTrial
 from feedline.session.run.in_passing import InPassing, Seen, cured_of
 from tests.clock import FakeClock
 
@@ -154,8 +155,8 @@ def test_an_edit_that_does_not_pay_is_taken_out():
     )
     passing = InPassing(SystemClock())
     passing.uses(object(), [edit], said.append)
-    slower = Seen([1.0] * 9, live=[edit], helped=[2.0] * 40)
-    faster = Seen([2.0] * 9, live=[edit], helped=[1.0] * 40)
+    slower = Seen([1.0] * 9, live=WithoutTrial((edit,)), helped=[2.0] * 40)
+    faster = Seen([2.0] * 9, live=WithoutTrial((edit,)), helped=[1.0] * 40)
     passing._helped(faster)
     assert not stopped
     passing._helped(slower)

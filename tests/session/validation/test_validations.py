@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from feedline import fixes
 from feedline.errors import FeedlineError
-from feedline.fixes.fix import CannotFix, Edit
+from feedline.fixes.fix import AtOnce, CannotFix, Edit, Proposal
 from feedline.fixes.saved import SavedPlan
 from feedline.job.loops import pace
 from feedline.job.loops.call import CallLoop
@@ -26,6 +26,7 @@ from feedline.job.script.validated import validated
 from feedline.job.tfdata.pipeline import Where
 from feedline.job.tfdata.read import read
 from feedline.measure.clock import SystemClock
+from feedline.measure.validation import Pass
 from feedline.process.channel import Channel
 from feedline.prove.bound import bound
 from feedline.report.basis import Basis
@@ -33,11 +34,13 @@ from feedline.session.judge import judge
 from feedline.session.messages import Order
 from feedline.session.plans import stand_ins
 from feedline.session.plans.memory import Remembered
-from feedline.session.run.runner import Runner, with_validation
-from feedline.session.validation import validations
+from feedline.session.plans.without_trial import WithoutTrial
+from feedline.session.run.runner import Runner
+from feedline.session.validation import one_fit
 from feedline.session.validation.bench import why_not
+from feedline.session.validation.edits import validation_of
+from feedline.session.validation.one_fit import OneFit, with_validation
 from feedline.session.validation.trial import as_far_as_read, examine
-from feedline.session.validation.validations import validation_of
 from tests.causes.build import step_bound
 from tests.job.elements import elements
 from tests.plans import somewhere
@@ -216,7 +219,7 @@ def test_the_fit_and_all_that_comes_after_it_is_the_same(name, make):
 
 def test_what_python_makes_is_kept_without_a_trial(make, monkeypatch):
     """The batches are the same. Whether it pays is asked below."""
-    monkeypatch.setattr(validations, "_JUDGED", 99)
+    monkeypatch.setattr(one_fit, "_JUDGED", 99)
     monkeypatch.setitem(DATA, "lines", lambda: (Lines(), (), {}))
     plain = Script("lines")
     plain.others, plain.valid = (), Lines()
@@ -228,7 +231,7 @@ def test_what_python_makes_is_kept_without_a_trial(make, monkeypatch):
     assert found[:2] == (history, weights)
     fit = runner.validations._fits[id(told.loop)]
     assert "may keep a state" in fit.why_not
-    assert [each.proposal.edit.fix for each in fit.live] == ["keep-results"]
+    assert [each.proposal.edit.fix for each in fit.live.found] == ["keep-results"]
     assert [each.helped for each in fit.passes.made] == [False, True, True, True]
     assert "keep-results to the validation of train.py:9" in heard[0]
     times, cured, _ = runner.validations.known(told.loop)
@@ -237,24 +240,20 @@ def test_what_python_makes_is_kept_without_a_trial(make, monkeypatch):
 
 
 @pytest.mark.parametrize(("second", "stopped"), [(0.4, False), (1.1, True)])
-def test_what_is_kept_without_a_trial_stops_where_it_does_not_pay(
-    make, second, stopped
-):
-    runner, heard = make()
+def test_what_is_kept_without_a_trial_stops_where_it_does_not_pay(second, stopped):
     stops = []
-    edit = Edit("keep-results", 0, {})
-    live = SimpleNamespace(
-        proposal=SimpleNamespace(edit=edit), stop=lambda: stops.append(edit)
+    live = AtOnce(
+        Proposal(Edit("keep-results", 0, {}), "exact"),
+        lambda: (9, 1),
+        lambda: stops.append(True),
     )
     made = [
-        SimpleNamespace(seconds=seconds, helped=helped)
+        Pass(seconds=seconds, helped=helped)
         for seconds, helped in ((1.0, False), (second, True), (second, True))
     ]
-    fit = SimpleNamespace(
-        passes=SimpleNamespace(made=made), live=(live,), lost=False, own_s=0.0
-    )
-    runner.validations._judge(fit)
-    assert (fit.lost, bool(stops), bool(heard)) == (stopped,) * 3
+    fit = OneFit(SimpleNamespace(made=made), live=WithoutTrial((live,)))
+    assert fit.judge(made[-1]) == stopped
+    assert (fit.live.lost, bool(stops), fit.own_s) == (stopped, stopped, 1.0)
 
 
 def test_what_is_slower_than_it_was_is_taken_out_again(make, monkeypatch):

@@ -15,12 +15,12 @@ from statistics import median
 from typing import Any
 
 from feedline.fixes.fix import AtOnce
-from feedline.fixes.plan import Outcome, Plan, Trial
 from feedline.job import marks
 from feedline.job.job import Job
 from feedline.job.loops.loop import Clock
 from feedline.measure.measurement import Estimate, Measurement, StageCost, StepTimes
 from feedline.prove.proof import Cured, Faster
+from feedline.session.plans.without_trial import WithoutTrial
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,6 @@ _MOST = 32
 _LEAST_STEPS = 3
 _ENOUGH = 1000
 _JUDGED = 40  # steps after which an edit must have paid
-_MOSTLY = 0.8
 
 
 @dataclass
@@ -45,16 +44,13 @@ class Seen:
     stages: tuple[StageCost, ...] = ()
     hidden: str = ""
     """Why the wait for the input cannot be seen."""
-    live: list[AtOnce] = field(default_factory=list)
-    counts: tuple[int, int] = (0, 0)
+    live: WithoutTrial = field(default_factory=WithoutTrial)
     helped: list[float] = field(default_factory=list)
     """Steps that an edit which needs no trial has helped; `periods` are the others."""
-    lost: bool = False
-    """It did not pay, and is out."""
 
     @property
     def enough(self) -> bool:
-        known = self.helped if self.live and not self.lost else self.periods
+        known = self.helped if self.live.in_force else self.periods
         return len(known) >= _ENOUGH
 
 
@@ -69,7 +65,7 @@ class InPassing:
 
     def uses(self, loop: Any, found: list[AtOnce], say: Callable[[str], None]) -> None:
         """These edits are in force in the fit that is about to begin."""
-        self._fits[id(loop)] = Seen(live=found)
+        self._fits[id(loop)] = Seen(live=WithoutTrial(tuple(found)))
         self._say = say
 
     def follow(self, loop: Any, why: str) -> None:
@@ -124,20 +120,13 @@ class InPassing:
     def _helped(self, seen: Seen) -> bool:
         """Did an edit save most of the work since the step before? Where that does not
         make the steps shorter, it is taken out."""
-        if not seen.live or seen.lost:
+        live = seen.live
+        if not live.in_force:
             return False
-        both = [each.counts() for each in seen.live]
-        found, made = sum(f for f, _ in both), sum(m for _, m in both)
-        before, seen.counts = seen.counts, (found, made)
-        found, made = found - before[0], made - before[1]
-        judged = len(seen.helped) == _JUDGED and bool(seen.periods)
-        if judged and median(seen.helped) >= median(seen.periods):
-            seen.lost = True
-            for each in seen.live:
-                each.stop()
-            names = ", ".join(each.proposal.edit.fix for each in seen.live)
-            self._say(f"{names} taken out: it did not make the steps faster")
-        return found > _MOSTLY * (found + made)
+        helped = live.helped()
+        if len(seen.helped) == _JUDGED and live.taken_out(seen.helped, seen.periods):
+            self._say(f"{live.names} taken out: it did not make the steps faster")
+        return helped
 
     def _fed(
         self, loop: Any, seen: Seen, iterator: Any, steps: int
@@ -189,7 +178,9 @@ class InPassing:
             reason = seen.hidden or "it ended too soon"
             unknown.insert(0, f"how long a step waits for its input: {reason}")
         job = job_of(loop, watch, batch_size=seen.batch_size)
-        tried = "No fix was tried" if not seen.live else "No fix was measured apart"
+        tried = (
+            "No fix was tried" if not seen.live.found else "No fix was measured apart"
+        )
         notes = [*job.notes, f"{tried}: {self.why[id(loop)]}."]
         if job.eager:
             notes.append(
@@ -213,28 +204,16 @@ class InPassing:
 
 def cured_of(seen: Seen) -> Cured | None:
     """What the edits in force came to: steps that they helped against the others."""
-    if not seen.live or len(seen.helped) < _LEAST_STEPS:
+    live = seen.live
+    if not live.found or len(seen.helped) < _LEAST_STEPS:
         return None
     from feedline.measure.experiment import estimate
 
     before = estimate([1e3 * each for each in seen.periods])
     after = estimate([1e3 * each for each in seen.helped])
-    gain = Estimate(
-        before.value / after.value, before.low / after.high, before.high / after.low
-    )
+    plan, gain = live.came_to(before, after)
     faster = Faster(before, after, gain)
-    trials = tuple(
-        Trial(
-            each.proposal,
-            None,
-            Outcome(not seen.lost, each.proposal.grade, gain, each.came_to()),
-        )
-        for each in seen.live
-    )
-    if seen.lost:
-        return Cured(Plan((), trials))
-    plan = Plan(tuple(each.proposal.edit for each in seen.live), trials)
-    return Cured(plan, faster if faster.proved else None)
+    return Cured(plan, faster if faster.proved and not live.lost else None)
 
 
 def _within(cost: StageCost, step: float) -> StageCost:

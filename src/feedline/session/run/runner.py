@@ -35,7 +35,7 @@ from feedline.fixes.means.own_step.hoist import Hoist
 from feedline.fixes.saved import SavedPlan
 from feedline.job.job import Job
 from feedline.job.tfdata.pipeline import Pipeline, Where
-from feedline.measure.measurement import Measurement, ValidationTimes
+from feedline.measure.measurement import Measurement
 from feedline.monitor.live import Live
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
@@ -54,7 +54,9 @@ from feedline.session.run.in_passing import InPassing
 from feedline.session.run.measuring_time import MeasuringTime
 from feedline.session.run.planned_loops import PlannedLoops
 from feedline.session.seen import seen_by
-from feedline.session.validation.validations import Validations, validation_of
+from feedline.session.validation.edits import validation_of
+from feedline.session.validation.one_fit import with_validation
+from feedline.session.validation.validations import Validations
 
 log = logging.getLogger(__name__)
 
@@ -289,19 +291,6 @@ class Runner(Examination):
         if id(loop) not in self.begun:
             self.begun[id(loop)] = step_of(loop)
         return bound(pipeline, self.begun[id(loop)])
-
-
-def with_validation(
-    basis: Basis, times: ValidationTimes | None, cured: Cured | None, why_not: str
-) -> Basis:
-    """What was found out about the fit, and about its validation."""
-    if times is None:
-        return basis
-    measured, job = replace(basis.measurement, validation=times), basis.job
-    if why_not:
-        note = f"Nothing was tried with its validation: {why_not}."
-        job = replace(job, notes=tuple(dict.fromkeys((*job.notes, note))))
-    return replace(basis, measurement=measured, job=job, validated=cured)
 
 
 def said(error: Exception) -> str:
