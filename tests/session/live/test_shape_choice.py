@@ -29,7 +29,7 @@ from feedline.session.live.shape_choice import LiveShapes
 pytestmark = pytest.mark.tensorflow
 
 numbers = itertools.count()
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from feedline.job.loops.python import PythonLoop
 from feedline.job.script.watch import Watch
 from feedline.measure.clock import SystemClock
 from feedline.prove.proof import Faster
-from feedline.session.live import step_trial
+from feedline.session.live import step_trial, turns
 from feedline.session.live.step_trial import LiveTrial
 from tests.test_random_steps import EVERY, KINDS, SOME, heard
 
@@ -77,9 +77,9 @@ def quick(monkeypatch):
     """Short turns, and the graph counts as faster. (Pytest changes the code of tests:
     nobody can tell where it has a `try`.)"""
     monkeypatch.setattr(step_trial, "caught", lambda _: False)
-    monkeypatch.setattr(step_trial, "_TURN_S", 0.0)
-    monkeypatch.setattr(step_trial, "_LEAST_ROUNDS", 2)
-    monkeypatch.setattr(step_trial, "_MOST_ROUNDS", 2)
+    monkeypatch.setattr(turns, "_TURN_S", 0.0)
+    monkeypatch.setattr(turns, "_LEAST_ROUNDS", 2)
+    monkeypatch.setattr(turns, "_MOST_ROUNDS", 2)
     monkeypatch.setattr(Faster, "proved", property(lambda _: True))
 
 

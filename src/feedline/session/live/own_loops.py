@@ -12,27 +12,24 @@ from __future__ import annotations
 
 import logging
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from feedline.errors import FeedlineError
 from feedline.fixes.binding import without_step
 from feedline.fixes.fix import CannotFix
 from feedline.job.loops.loop import CannotRun
+from feedline.session.live.joined import Found, joined
+from feedline.session.live.training_time import left_s, training_s
 from feedline.session.plans.memory import Uncured
 from feedline.session.plans.plan import plan_for
 from feedline.session.worth import Budget, TooShort, trial_pays
 
 if TYPE_CHECKING:
     from feedline.fixes.saved import SavedPlan
-    from feedline.job.job import Job
     from feedline.job.tfdata.pipeline import Pipeline
-    from feedline.measure.measurement import Measurement
-    from feedline.prove.proof import Cured
     from feedline.session.live.input_trial import Step
     from feedline.session.live.step_trial import LiveTrial
     from feedline.session.run.runner import Runner
-
-    Found: TypeAlias = tuple[Job, Measurement, Cured]
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +124,7 @@ class OwnLoops:
             step = trial.as_step()
             also = self._cure_input(loop, pipeline, step, trial.batch_size)
             if also is not None:
-                self._publish(loop, pipeline, together(found, also))
+                self._publish(loop, pipeline, joined(found, also))
 
     def _publish(self, loop: Any, pipeline: Pipeline | None, found: Found) -> None:
         """To the report, and as a plan."""
@@ -235,55 +232,6 @@ class OwnLoops:
         if self.trial is None:
             return 0, 0.0
         return self.trial.steps, self.trial.seconds
-
-
-def training_s(loop: Any) -> float | None:
-    """How long the training takes, by the steps that were watched; None where nobody
-    can tell."""
-    from feedline.job.loops.facts import steps_per_epoch_of
-
-    steps = steps_per_epoch_of(loop)
-    if loop.epochs is None or steps is None or not loop.periods:
-        return None
-    return float(loop.epochs * steps * median(loop.periods))
-
-
-def left_s(loop: Any) -> float | None:
-    """The same, without what is behind."""
-    whole = training_s(loop)
-    if whole is None:
-        return None
-    return max(0.0, whole - float(loop.steps * median(loop.periods)))
-
-
-def together(first: Found, then: Found) -> Found:
-    """The step was cured, then its input: one plan, whose gains multiply."""
-    from dataclasses import replace
-
-    from feedline.fixes.plan import Plan
-    from feedline.measure.measurement import Estimate
-    from feedline.prove.proof import Cured, Faster
-
-    job, measured, step = first
-    _, seen, cured = then
-    measured = replace(
-        measured, stages=seen.stages, unknown=(*measured.unknown, *seen.unknown)
-    )
-    plan = Plan(
-        (*step.plan.edits, *cured.plan.edits), (*step.plan.trials, *cured.plan.trials)
-    )
-    after = step.after
-    if after is not None and cured.after is not None:
-        one, two = after.gain, cured.after.gain
-        gain = Estimate(
-            one.value * two.value,
-            one.low * two.low,
-            one.high * two.high,
-            min(one.rounds, two.rounds),
-        )
-        left = after.after.times(1 / max(two.value, 1e-9))
-        after = Faster(after.before, left, gain)
-    return job, measured, Cured(plan, after, cured.same, step.steps)
 
 
 def _said(trial: LiveTrial, *, over: bool) -> str:

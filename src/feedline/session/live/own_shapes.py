@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from feedline import fixes
 from feedline.fixes.binding import Binding
-from feedline.session.live.own_loops import together
+from feedline.session.live.joined import Found, joined
 from feedline.session.plans.plan import plan_for, refusal
 
 if TYPE_CHECKING:
     from feedline.fixes.identity.part import Part
     from feedline.fixes.saved import SavedPlan
-    from feedline.session.live.own_loops import Found
     from feedline.session.live.shape_choice import LiveShapes
     from feedline.session.run.runner import Runner
 
@@ -172,7 +171,7 @@ class OwnShapes:
                 also = runner.own_loops.of_input.get(id(loop))
                 job, measured, cured = found
                 if also is not None:
-                    job, measured, cured = together(found, also)
+                    job, measured, cured = joined(found, also)
                 plan: SavedPlan | None = None
                 first = not live.account.steps
                 if cured.edits or (live.unfed and first):
@@ -186,7 +185,7 @@ class OwnShapes:
     def joined(self, loop: Any, found: Found) -> Found:
         """What was found of the input of this loop, with what is known of its step."""
         known = self._found.get(id(loop))
-        return found if known is None else together(known, found)
+        return found if known is None else joined(known, found)
 
     def ended(self) -> None:
         """Whose tracing took the longest is told."""

@@ -29,7 +29,7 @@ def found_by(
     """None where nothing was timed."""
     from feedline.job.loops.facts import job_of
 
-    if trial.faster is None or not all(trial.inside.values()):
+    if trial.faster is None or not all(trial.turns.inside.values()):
         return None
     job = job_of(trial.loop, watch, batch_size=trial.batch_size)
     job = replace(job, pipeline=pipeline, eager=True)
@@ -42,7 +42,8 @@ def _measured(trial: LiveTrial) -> Measurement:
 
     assert trial.faster is not None
     eager, graph = (
-        estimate([1e3 * each for each in trial.inside[kind]]) for kind in (False, True)
+        estimate([1e3 * each for each in trial.turns.inside[kind]])
+        for kind in (False, True)
     )
     waited = 1e3 * median(trial.loop.waits) if trial.loop.waits else 0.0
     observed = trial.faster.before
@@ -56,7 +57,7 @@ def _measured(trial: LiveTrial) -> Measurement:
             host_fed=_exactly(fed),
             ceiling=_exactly(fed),
             batch_size=trial.batch_size,
-            steps=trial.timed,
+            steps=trial.turns.timed,
             # What Python adds to the very same operations.
             overhead=min(fed, max(0.0, eager.value - graph.value)),
             host_work=max(0.0, fed - eager.value),

@@ -9,7 +9,8 @@ steps is the job's own work. Then the graph stays on, or the step is as it was.
 A batch of another shape needs another graph. It is made once such batches have cost
 Python as much as making a graph takes, and compared before it is used.
 
-Only the machine of turns stands here; what comes of it is written down by `step_found`.
+What each call is for stands here; the turns are timed in `turns.py`, and what comes of
+it is written down by `step_found.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import median
 from types import FrameType
 from typing import Any, Literal
 
@@ -32,37 +32,21 @@ from feedline.job.script.watch import Watch
 from feedline.job.source.frames import caught
 from feedline.measure.experiment import estimate
 from feedline.measure.machine import memory
-from feedline.measure.measurement import Estimate
-from feedline.prove.faster import decided
 from feedline.prove.live_step import LiveStep, Twice
 from feedline.prove.proof import Faster
 from feedline.session.live.input_trial import Step
+from feedline.session.live.turns import Turn, Turns
 
 log = logging.getLogger(__name__)
 
 _COMPARED_AT = (0, 2, 5)  # calls since the trial began; one more ends the turns
-_TURN_S = 0.2
-_MOST_STEPS = 200
 _FEWEST_ROUNDS = 2  # of a training that ends meanwhile
-_LEAST_ROUNDS = 4
-_MOST_ROUNDS = 12
 _LEAST_WAITING = 0.15
 _COPIES = 8  # of the variables that must fit in the free memory
 
 Phase = Literal["same", "turns", "last", "on", "over"]
 Args = tuple[Any, ...]
 Given = dict[str, Any]
-
-
-@dataclass
-class Turn:
-    """Calls of one kind after each other."""
-
-    graph: bool
-    wanted: int
-    calls: int = 0
-    periods: list[float] = field(default_factory=list)
-    inside: list[float] = field(default_factory=list)
 
 
 class LiveTrial:
@@ -84,10 +68,9 @@ class LiveTrial:
         self.grade: Grade = "exact"
         self.compared: list[Twice] = []
         self.faster: Faster | None = None
-        self.inside: dict[bool, list[float]] = {False: [], True: []}
+        self.turns = Turns()
         self.batch_size: int | None = None
         self._last: tuple[Args, Given] = ((), {})
-        self.timed = 0
         self.cost_s = self.trace_s = 0.0
         self.steps, self.seconds = 0, 0.0
         self._live = LiveStep(self.step, self.now)
@@ -95,8 +78,6 @@ class LiveTrial:
         self._calls = 0
         self._kinds: dict[Any, bool] = {}  # may calls of this kind be a graph?
         self._spent: dict[Any, float] = {}
-        self._times: dict[bool, list[float]] = {False: [], True: []}
-        self._turn: Turn | None = None
         self._began: tuple[float, int, bool] | None = None
         self._busy = False
         self._thread = threading.get_ident()
@@ -117,7 +98,7 @@ class LiveTrial:
 
     def waits(self) -> bool:
         """Does a step as a graph wait for its batch, for a good part of its time?"""
-        if self.faster is None or not all(self.inside.values()):
+        if self.faster is None or not all(self.turns.inside.values()):
             return False
         period = self.faster.after.value / 1e3
         return period - self._body_s() > _LEAST_WAITING * period
@@ -135,8 +116,10 @@ class LiveTrial:
         """The graph, and the Python that the loop has around its step."""
         assert self.faster is not None
         waited = median(self.loop.waits) if self.loop.waits else 0.0
-        around = self.faster.before.value / 1e3 - median(self.inside[False]) - waited
-        return median(self.inside[True]) + max(0.0, around)
+        around = (
+            self.faster.before.value / 1e3 - median(self.turns.inside[False]) - waited
+        )
+        return median(self.turns.inside[True]) + max(0.0, around)
 
     def stop(self, why: str) -> None:
         """The step is as it was, for good."""
@@ -292,11 +275,11 @@ class LiveTrial:
         before = [1e3 * each.eager_s for each in pairs]
         after = [1e3 * each.graph_s for each in pairs]
         gains = [a / max(b, 1e-9) for a, b in zip(before, after, strict=True)]
-        self.inside = {
+        self.turns.inside = {
             False: [each / 1e3 for each in before],
             True: [each / 1e3 for each in after],
         }
-        self.timed = 2 * len(pairs)
+        self.turns.timed = 2 * len(pairs)
         self.faster = Faster(estimate(before), estimate(after), estimate(gains))
         self.stop(self._not_allowed())
 
@@ -314,52 +297,13 @@ class LiveTrial:
 
     def _next_turn(self) -> Turn | None:
         """The turn that this call belongs to; None where the turns are over."""
-        turn = self._turn
-        if turn is not None and turn.calls < turn.wanted:
-            return turn
-        if turn is not None and turn.periods:
-            # Both by their mean: what disturbs a turn is in its period and inside.
-            self._times[turn.graph].append(1e3 * fmean(turn.periods))
-            self.inside[turn.graph].append(fmean(turn.inside[1:]))
-            self.timed += turn.calls
-        rounds = min(map(len, self._times.values()))
-        if self._paired() and rounds and self._enough():
+        turn = self.turns.next(self.compared[-1].eager_s)
+        if turn is None:
             self._end_turns()
-            return None
-        graph = self._whose_turn(rounds)
-        self._turn = Turn(graph, self._steps_for_turn())
-        return self._turn
-
-    def _paired(self) -> bool:
-        return len(self._times[False]) == len(self._times[True])
-
-    def _whose_turn(self, rounds: int) -> bool:
-        """In pairs, and the order of a pair changes: what disturbs both alike, does."""
-        first = rounds % 2 == 1
-        if self._paired():
-            return first
-        return len(self._times[True]) <= rounds
-
-    def _steps_for_turn(self) -> int:
-        """As many for the graph as for Python: a short training has few steps. One
-        more, because the first of a turn is not timed."""
-        known = self._times[False]
-        each = known[-1] / 1e3 if known else self.compared[-1].eager_s
-        return 1 + max(1, min(_MOST_STEPS, round(_TURN_S / max(each, 1e-5))))
-
-    def _gain(self) -> Estimate:
-        pairs = zip(*self._times.values(), strict=False)
-        return estimate([a / max(b, 1e-9) for a, b in pairs])
-
-    def _enough(self) -> bool:
-        rounds = len(self._times[False])
-        if rounds < _LEAST_ROUNDS:
-            return False
-        return rounds >= _MOST_ROUNDS or decided(self._gain())
+        return turn
 
     def _end_turns(self) -> None:
-        before, after = (estimate(self._times[graph]) for graph in (False, True))
-        self.faster = Faster(before, after, self._gain())
+        self.faster = self.turns.result()
         if self.faster.proved:
             self.phase = "last"
         else:
@@ -369,8 +313,7 @@ class LiveTrial:
         """The training is over. What its last turns showed is good for the next run."""
         if self.phase not in ("same", "turns", "last"):
             return
-        rounds = min(map(len, self._times.values()))
-        if self.phase == "same" or rounds < _FEWEST_ROUNDS:
+        if self.phase == "same" or self.turns.rounds < _FEWEST_ROUNDS:
             self.stop("the training ended before it could be timed")
             return
         self._end_turns()
@@ -423,6 +366,5 @@ class LiveTrial:
         if self.phase == "on":
             self.steps += 1
             self.seconds += period
-        elif self._turn is not None and self._turn.calls > 1:
-            # The first of a turn meets what the other kind has left.
-            self._turn.periods.append(period)
+        else:
+            self.turns.note_period(period)

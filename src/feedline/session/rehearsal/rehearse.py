@@ -26,7 +26,7 @@ from feedline.job.tfdata.pipeline import Pipeline
 from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
-from feedline.session.live.own_loops import training_s
+from feedline.session.live.training_time import training_s
 from feedline.session.messages import Order, Outcome
 from feedline.session.plans.plan import plan_for
 from feedline.session.rehearsal import landlock, native
