@@ -16,7 +16,7 @@ from feedline.job.loops.python import PythonLoop
 from feedline.job.script.watch import Watch
 from feedline.job.tfdata.read import read
 from feedline.measure.clock import SystemClock
-from feedline.session.live.input_trial import LiveInput, function_step, waits
+from feedline.session.live.input_trial import InputTrial, function_step, waits
 from feedline.session.plans.stand_ins import tuned
 
 pytestmark = [
@@ -84,7 +84,7 @@ class Job:
         watch.read_already.add(self.ds)
         pipeline = read(self.ds).numbered()
         step = function_step(loop)
-        return LiveInput(
+        return InputTrial(
             loop, watch, step, pipeline, ("exact",), 3.0, None, 8, lambda _: None
         ).search()
 

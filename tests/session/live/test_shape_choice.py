@@ -24,7 +24,7 @@ from feedline.job.script.watch import Watch
 from feedline.job.source import lines, open_shapes
 from feedline.measure.clock import SystemClock
 from feedline.session.live import shape_choice
-from feedline.session.live.shape_choice import LiveShapes
+from feedline.session.live.shape_choice import ShapeChoice
 
 pytestmark = pytest.mark.tensorflow
 
@@ -126,7 +126,7 @@ def followed(module, allowed=("exact",), told=lambda _: None, expected=False):
     loop = UnfedLoop(sys._getframe(), clock)
     loop.epochs = loop.steps_per_epoch = None
     watch = Watch(clock, lambda _: None)
-    return LiveShapes(
+    return ShapeChoice(
         loop, module.step, called, watch, allowed, told, expected=expected
     )
 

@@ -26,7 +26,7 @@ from feedline.job.script.watch import Watch
 from feedline.measure.clock import SystemClock
 from feedline.prove.proof import Faster
 from feedline.session.live import step_trial, turns
-from feedline.session.live.step_trial import LiveTrial
+from feedline.session.live.step_trial import StepTrial
 from tests.test_random_steps import EVERY, KINDS, SOME, heard
 
 pytestmark = [
@@ -114,7 +114,7 @@ def trial_of(function, told=lambda _: None, allowed=("exact",)):
     clock = SystemClock()
     loop = PythonLoop(None, clock, OwnSteps())
     loop.step_code = function.__code__
-    return LiveTrial(loop, Watch(clock, lambda _: None), allowed, told)
+    return StepTrial(loop, Watch(clock, lambda _: None), allowed, told)
 
 
 def life(kinds, *, tried, shapes=(4,), allowed=("exact",), steps=STEPS):

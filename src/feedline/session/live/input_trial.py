@@ -84,7 +84,7 @@ def waits(loop: Any) -> bool:
 
 
 @dataclass
-class LiveInput:
+class InputTrial:
     """One search, while the training stands still."""
 
     loop: Any

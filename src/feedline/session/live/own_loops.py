@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from feedline.fixes.saved import SavedPlan
     from feedline.job.tfdata.pipeline import Pipeline
     from feedline.session.live.input_trial import Step
-    from feedline.session.live.step_trial import LiveTrial
+    from feedline.session.live.step_trial import StepTrial
     from feedline.session.run.runner import Runner
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class OwnLoops:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self.trial: LiveTrial | None = None
+        self.trial: StepTrial | None = None
         self.uncured: Uncured | None = None
         self.plan: SavedPlan | None = None
         self.of_input: dict[int, Found] = {}  # by the `id` of a loop
@@ -65,10 +65,10 @@ class OwnLoops:
             return f"{_INLINE}. To try it in a hidden run first: {_REHEARSE}"
         if not self._pays(loop):
             return "what is left of the training is too short to repay trying its step"
-        from feedline.session.live.step_trial import LiveTrial
+        from feedline.session.live.step_trial import StepTrial
 
         try:
-            self.trial = LiveTrial(
+            self.trial = StepTrial(
                 loop, self.runner.watch, self.runner.allowed, self._done
             )
         except CannotRun as reason:
@@ -98,7 +98,7 @@ class OwnLoops:
 
     # ------------------------------------------------------------ the step was tried
 
-    def _done(self, trial: LiveTrial) -> None:
+    def _done(self, trial: StepTrial) -> None:
         """The step was turned on as a graph, or is as it was. Whatever fails here
         costs the report."""
         try:
@@ -106,7 +106,7 @@ class OwnLoops:
         except Exception:
             log.info("a live trial could not be written down", exc_info=True)
 
-    def _write_down(self, trial: LiveTrial) -> None:
+    def _write_down(self, trial: StepTrial) -> None:
         from feedline.session.live.step_found import found_by
 
         runner, loop = self.runner, trial.loop
@@ -170,7 +170,7 @@ class OwnLoops:
         self, loop: Any, pipeline: Pipeline, step: Step, batch_size: int | None
     ) -> Found | None:
         """None where nothing could be tried."""
-        from feedline.session.live.input_trial import LiveInput
+        from feedline.session.live.input_trial import InputTrial
 
         runner, clock = self.runner, self.runner.watch.clock
         left = left_s(loop)
@@ -182,7 +182,7 @@ class OwnLoops:
             budget = Budget(runner.order.seconds, runner.order.given)
             seconds = budget.for_training(left)
             runner.say(f"trying fixes of its input, at most {seconds:.3g} s")
-            found = LiveInput(
+            found = InputTrial(
                 loop,
                 runner.watch,
                 step,
@@ -234,7 +234,7 @@ class OwnLoops:
         return self.trial.steps, self.trial.seconds
 
 
-def _said(trial: LiveTrial, *, over: bool) -> str:
+def _said(trial: StepTrial, *, over: bool) -> str:
     assert trial.faster is not None
     gain = trial.faster.gain
     times = f"{gain.value:.2g} x as fast ({gain.low:.2g} to {gain.high:.2g})"

@@ -21,7 +21,7 @@ from feedline.session.plans.plan import plan_for, refusal
 if TYPE_CHECKING:
     from feedline.fixes.identity.part import Part
     from feedline.fixes.saved import SavedPlan
-    from feedline.session.live.shape_choice import LiveShapes
+    from feedline.session.live.shape_choice import ShapeChoice
     from feedline.session.run.runner import Runner
 
 log = logging.getLogger(__name__)
@@ -32,10 +32,10 @@ class OwnShapes:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._lives: weakref.WeakKeyDictionary[Any, LiveShapes] = (
+        self._lives: weakref.WeakKeyDictionary[Any, ShapeChoice] = (
             weakref.WeakKeyDictionary()
         )
-        self._kept: list[LiveShapes] = []
+        self._kept: list[ShapeChoice] = []
         self._bound: dict[int, Binding] = {}
         self._begun_as: dict[int, Part] = {}  # the steps, by the `id` of a loop
         self._found: dict[int, Found] = {}
@@ -89,11 +89,11 @@ class OwnShapes:
 
     def _begun(
         self, function: Any, original: Any, frame: FrameType
-    ) -> LiveShapes | None:
+    ) -> ShapeChoice | None:
         """None where an earlier run has found that nothing helps."""
         from feedline.fixes.identity.step import step_of
         from feedline.job.loops.unfed import UnfedLoop
-        from feedline.session.live.shape_choice import LiveShapes
+        from feedline.session.live.shape_choice import ShapeChoice
 
         runner, watch = self.runner, self.runner.watch
         loop: Any = watch.active[-1] if watch.active else UnfedLoop(frame, watch.clock)
@@ -108,7 +108,7 @@ class OwnShapes:
             runner.plans.uses(known)
         if known is not None and unfed and not opens:
             return None
-        live = LiveShapes(
+        live = ShapeChoice(
             loop, function, original, watch, runner.allowed, self._done, expected=opens
         )
         live.lost = lambda why: self._lost(live, why)
@@ -145,7 +145,7 @@ class OwnShapes:
 
     # --------------------------------------------------------------- what came of it
 
-    def _done(self, live: LiveShapes) -> None:
+    def _done(self, live: ShapeChoice) -> None:
         """It is on, or is refused."""
         if live.matters:
             from feedline.session.live.shapes_found import said
@@ -153,13 +153,13 @@ class OwnShapes:
             self.runner.say(said(live))
             self._publish(live)
 
-    def _lost(self, live: LiveShapes, why: str) -> None:
+    def _lost(self, live: ShapeChoice, why: str) -> None:
         runner = self.runner
         runner.say(f"each shape of the step has a trace of its own again: {why}")
         runner.plans.lost_open_shapes()
         self._publish(live)
 
-    def _publish(self, live: LiveShapes) -> None:
+    def _publish(self, live: ShapeChoice) -> None:
         """Whatever fails here costs the report."""
         from feedline.session.live.shapes_found import found_by
 

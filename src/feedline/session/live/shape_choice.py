@@ -6,8 +6,8 @@ script's own traces on the calls so far (`prove/live_shapes.py`); all that is pu
 If they are equal, calls of shapes that have no trace yet go there. A shape that comes
 so often that a trace of its own would pay gets one, as it would without us.
 
-Only the choice of each call stands here; `own_shapes.py` says which functions, and what
-came of it.
+Only the choice of each call stands here; `open_trace.py` says whether the trace may be
+used, `own_shapes.py` which functions are followed, and what came of it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from feedline.fixes.means.own_step.relaxed import (
     without_ones,
 )
 from feedline.job.loops.loop import CannotRun
-from feedline.job.loops.snapshot import nbytes, variables_in
 from feedline.job.loops.unfed import UnfedLoop
-from feedline.job.script.functions import user_function
 from feedline.job.script.watch import Watch
 from feedline.job.source.dependencies import Dependency
 from feedline.job.source.frames import caught
-from feedline.job.source.lines import is_library
-from feedline.job.source.open_shapes import check_traces_unseen, dependencies_of_trace
-from feedline.measure.machine import memory
 from feedline.prove.live_shapes import Comparison, OpenShapes, put, trace, values_of
+from feedline.session.live.open_trace import (
+    check_variables,
+    compared,
+    judged,
+    not_allowed,
+)
 from feedline.session.live.shape_costs import Account, before_s
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,6 @@ _SHAPES = 3  # with traces of their own, before one for all is made
 _TELLING = 2  # of these, that are no powers of two
 _MOST_TRIALS = 3
 _LEAST_SHARE = 0.05  # of the time so far that tracing took
-_COPIES = 6  # of the variables that must fit in the free memory
 _REMEMBERED = 256  # calls, for which batches of other shapes are held on to
 _LOST = 2.0  # traces that may be lost before it is taken off
 
@@ -66,7 +66,7 @@ class Shape:
     relaxed: Relaxed | None = None
 
 
-class LiveShapes:
+class ShapeChoice:
     """`done` is told once it is known what becomes of the function. `expected`: an
     earlier run has found that it helps."""
 
@@ -77,7 +77,7 @@ class LiveShapes:
         call: Callable[..., Any],
         watch: Watch,
         allowed: tuple[Grade, ...],
-        done: Callable[[LiveShapes], None],
+        done: Callable[[ShapeChoice], None],
         *,
         expected: bool = False,
     ) -> None:
@@ -289,15 +289,17 @@ class LiveShapes:
             raise CannotRun("the script would catch an error in it")
         if self._traced_elsewhere():
             raise CannotRun("it is traced in other places too")
-        held = self._judged(kinds[-1])
+        held = judged(function, kinds[-1])
         relaxed = Relaxed(function, kinds)
         calls = [self._examples[each] for each in kinds if each in self._examples]
         example = calls[-1] if unknown is None else unknown[1]
         begin = self.now()
         variables = trace(relaxed, function, example)
         self._open_traces.append(self.now() - begin)
-        self._check(variables)
-        found = self._compared(relaxed, variables, calls[-_SHAPES:])
+        check_variables(self.loop, variables)
+        alike = calls[-_SHAPES:]
+        comparison = Comparison(self.own, relaxed, variables, alike, self.now)
+        found = compared(comparison, self.trace_s)
         self.found = found
         self.account.own_s, self.account.open_s = found.own_s, found.relaxed_s
         before = before_s(found.own_s, self.trace_s, self.loop)
@@ -305,56 +307,13 @@ class LiveShapes:
         if not found.equal:
             self.grade = "numeric"
             if self.grade not in self.allowed:
-                raise CannotRun(_not_allowed(found))
+                raise CannotRun(not_allowed(found))
         self._variables = [*{id(v): v for v in (*self._variables, *variables)}.values()]
         self._relaxed.append((relaxed, held))
         self._examples.clear()  # they hold on to the batches
         if self.phase != "on":
             self.phase = "on"
             self.done(self)
-
-    def _judged(self, kind: Kind) -> tuple[Dependency, ...]:
-        import types
-
-        python, owner = user_function(self.function)
-        if not isinstance(python, types.FunctionType) or is_library(
-            python.__code__.co_filename
-        ):
-            raise CannotRun("it is no function of the script's")
-        check_traces_unseen(python)
-        return dependencies_of_trace(python, owner, kind.objects)
-
-    def _check(self, variables: list[Any]) -> None:
-        if _COPIES * nbytes(variables) > memory()[1]:
-            raise CannotRun("copies of its variables would not fit in memory")
-        touched = {id(each) for each in variables}
-        if any(id(each) in touched for each in self._read_by_input()):
-            raise CannotRun("the input reads variables that it changes")
-
-    def _read_by_input(self) -> list[Any]:
-        if self.loop.source is None:
-            return []
-        from feedline.job.loops.facts import pipeline_of
-
-        pipeline = pipeline_of(self.loop)
-        if pipeline is None:
-            raise CannotRun("its input cannot be read as a pipeline")
-        return variables_in(pipeline)
-
-    def _compared(
-        self, relaxed: Relaxed, variables: list[Any], calls: list[Call]
-    ) -> OpenShapes:
-        """With Grappler as it goes over the script's own traces; where that is not
-        the same, without: known lengths let it do more."""
-        found: dict[bool, OpenShapes] = {}
-        for optimized in (True, False):
-            relaxed.optimized = optimized
-            comparison = Comparison(self.own, relaxed, variables, calls, self.now)
-            found[optimized] = comparison.made(self.trace_s)
-            if found[optimized].equal or not found[optimized].repeats:
-                return found[optimized]
-        relaxed.optimized = True
-        return found[True]
 
     # ------------------------------------------------------------------- each call
 
@@ -427,12 +386,3 @@ class LiveShapes:
         self.account.note(seconds, trace_s)
         if -self.account.saved > _LOST * self.trace_s:
             self.stop("it came to take longer than tracing each shape")
-
-
-def _not_allowed(found: OpenShapes) -> str:
-    if not found.repeats:
-        return (
-            "the step does not repeat itself to the bit in TensorFlow, so that nobody "
-            "can tell whether it is the same; it needs --allow numeric"
-        )
-    return f"the results differ by {found.largest:.1e}; it needs --allow numeric"

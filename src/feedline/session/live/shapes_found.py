@@ -25,12 +25,12 @@ from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured, Faster
 
 if TYPE_CHECKING:
-    from feedline.session.live.shape_choice import LiveShapes
+    from feedline.session.live.shape_choice import ShapeChoice
 
 _NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
 
 
-def found_by(live: LiveShapes, watch: Any) -> tuple[Job, Measurement, Cured]:
+def found_by(live: ShapeChoice, watch: Any) -> tuple[Job, Measurement, Cured]:
     loop = live.loop
     job = job_of(loop, watch, batch_size=None)
     again = Retrace(
@@ -45,11 +45,11 @@ def found_by(live: LiveShapes, watch: Any) -> tuple[Job, Measurement, Cured]:
     return job, measured, _cured(live, job, measured, faster)
 
 
-def name_of(live: LiveShapes) -> str:
+def name_of(live: ShapeChoice) -> str:
     return getattr(user_function(live.function)[0], "__name__", "the step")
 
 
-def _faster(live: LiveShapes) -> Faster | None:
+def _faster(live: ShapeChoice) -> Faster | None:
     """A step without and with it, over all steps that it made; before there are any,
     a step with a new shape. None where nothing was compared."""
     account, traces = live.account, live.traced_s
@@ -66,7 +66,7 @@ def _faster(live: LiveShapes) -> Faster | None:
     return Faster(estimate(ms), _exactly(1e3 * after), estimate(gains))
 
 
-def _measured(live: LiveShapes, faster: Faster | None) -> Measurement:
+def _measured(live: ShapeChoice, faster: Faster | None) -> Measurement:
     loop, calls = live.loop, max(1, live.calls - 1)
     if faster is not None:
         step = faster.before
@@ -107,7 +107,7 @@ def _exactly(value: float) -> Estimate:
 
 
 def _cured(
-    live: LiveShapes, job: Job, measured: Measurement, faster: Faster | None
+    live: ShapeChoice, job: Job, measured: Measurement, faster: Faster | None
 ) -> Cured:
     """One fix was tried; it is applied, or the reason stands beside it."""
     proposal = _proposal(job, measured)
@@ -131,7 +131,7 @@ def _proposal(job: Job, measured: Measurement) -> Proposal | None:
     return None
 
 
-def said(live: LiveShapes) -> str:
+def said(live: ShapeChoice) -> str:
     name, found = name_of(live), live.found
     if found is None:
         return f"{name} is traced again for new calls, and stays so: {live.why_not}"

@@ -18,13 +18,13 @@ from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured
-from feedline.session.live.step_trial import LiveTrial
+from feedline.session.live.step_trial import StepTrial
 
 _NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
 
 
 def found_by(
-    trial: LiveTrial, watch: Any, pipeline: Pipeline | None
+    trial: StepTrial, watch: Any, pipeline: Pipeline | None
 ) -> tuple[Job, Measurement, Cured] | None:
     """None where nothing was timed."""
     from feedline.job.loops.facts import job_of
@@ -37,7 +37,7 @@ def found_by(
     return job, measured, _cured(trial, job, measured)
 
 
-def _measured(trial: LiveTrial) -> Measurement:
+def _measured(trial: StepTrial) -> Measurement:
     from feedline.measure.machine import look
 
     assert trial.faster is not None
@@ -76,7 +76,7 @@ def _exactly(value: float) -> Estimate:
     return Estimate(value, value, value)
 
 
-def _cured(trial: LiveTrial, job: Job, measured: Measurement) -> Cured:
+def _cured(trial: StepTrial, job: Job, measured: Measurement) -> Cured:
     """What was tried is one fix; it is applied, or the reason stands beside it."""
     if job.pipeline is None:
         return Cured(Plan())

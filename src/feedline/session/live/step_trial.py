@@ -49,7 +49,7 @@ Args = tuple[Any, ...]
 Given = dict[str, Any]
 
 
-class LiveTrial:
+class StepTrial:
     """`done` is told once it is known what becomes of the step; `on` whether it runs
     as a graph. `steps` and `seconds` are those of the training since then."""
 
@@ -58,7 +58,7 @@ class LiveTrial:
         loop: PythonLoop,
         watch: Watch,
         allowed: tuple[Grade, ...],
-        done: Callable[[LiveTrial], None],
+        done: Callable[[StepTrial], None],
     ) -> None:
         self.loop, self.watch, self.allowed, self.done = loop, watch, allowed, done
         self.now = watch.clock.now
