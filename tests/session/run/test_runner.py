@@ -14,13 +14,12 @@ from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
 from feedline.process.channel import Channel
 from feedline.report.basis import Basis
-from feedline.session import parent
 from feedline.session.messages import Order, Outcome, decode
 from feedline.session.plans.memory import Remembered
 from feedline.session.rehearsal.rehearse import Rehearsal
 from feedline.session.run.runner import Runner
 from tests.plans import somewhere
-from tests.session.build import basis, slow_map
+from tests.session.build import slow_map
 
 
 class Heard(list):
@@ -82,15 +81,6 @@ def test_a_measurement_that_cannot_be_written_is_told_of(make):
     heard = decode(Outcome, runner._channel.get())
     assert (heard.basis, heard.loops) == (None, 2)
     assert "object cannot be sent" in heard.failed
-
-
-def test_where_judging_fails_the_script_ended_as_it_did(capsys, monkeypatch):
-    monkeypatch.setattr(parent, "judge", lambda basis: 1 / 0)
-    order = Order("run", ("train.py",), False, 20.0)
-    ran = parent._came_to(order, Outcome(basis=basis(), loops=1), 7, None)
-    assert (ran.code, ran.report) == (7, None)
-    told = capsys.readouterr().err
-    assert "this is a bug in feedline: ZeroDivisionError" in told
 
 
 STEP, OTHER = Edit("compile-step"), Edit("prefetch")
