@@ -6,6 +6,7 @@ turns.py          the step and its graph in turns: which is faster
 step_found.py     what that came to: job, measurement, proof
 input_trial.py    its input, cured between two steps
 joined.py         both, as one
+one_fix.py        what trying one fix on own steps comes to
 own_shapes.py     a step that is traced again for every shape: what is done about it
 open_trace.py     one trace for all shapes: may it be used?
 shape_choice.py   which trace each call takes

@@ -10,9 +10,8 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from feedline import fixes
-from feedline.fixes.fix import Case, Proposal
-from feedline.fixes.plan import Outcome, Plan, Trial
+from feedline.fixes.fix import Case
+from feedline.fixes.plan import Outcome, Plan
 from feedline.job.job import Job, Retrace
 from feedline.job.loops.facts import job_of, step_where
 from feedline.job.loops.retraces import reason
@@ -23,11 +22,10 @@ from feedline.measure.experiment import estimate
 from feedline.measure.machine import look
 from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured, Faster
+from feedline.session.live.one_fix import NOT_SEEN, cured_by, exactly, proposal_for
 
 if TYPE_CHECKING:
     from feedline.session.live.shape_choice import ShapeChoice
-
-_NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
 
 
 def found_by(live: ShapeChoice, watch: Any) -> tuple[Job, Measurement, Cured]:
@@ -63,7 +61,7 @@ def _faster(live: ShapeChoice) -> Faster | None:
         before, after = traces, live.found.relaxed_s
     gains = [each / max(after, 1e-9) for each in before]
     ms = [1e3 * each for each in before]
-    return Faster(estimate(ms), _exactly(1e3 * after), estimate(gains))
+    return Faster(estimate(ms), exactly(1e3 * after), estimate(gains))
 
 
 def _measured(live: ShapeChoice, faster: Faster | None) -> Measurement:
@@ -74,7 +72,7 @@ def _measured(live: ShapeChoice, faster: Faster | None) -> Measurement:
         tracing = max(0.0, step.value - 1e3 * own_s)
     else:
         periods = loop.periods or live.traces
-        step = _exactly(1e3 * sum(periods) / len(periods))
+        step = exactly(1e3 * sum(periods) / len(periods))
         tracing = min(step.value, 1e3 * sum(live.traces[1:]) / calls)
     waited = 1e3 * median(loop.waits) if loop.waits else 0.0
     observed = Estimate(
@@ -83,8 +81,8 @@ def _measured(live: ShapeChoice, faster: Faster | None) -> Measurement:
     tried: dict[Any, Estimate] = {}
     if live.found is not None:
         relaxed = 1e3 * live.found.relaxed_s
-        tried["step:as-is"] = _exactly(relaxed * live.predicted)
-        tried["step:open-shapes"] = _exactly(relaxed)
+        tried["step:as-is"] = exactly(relaxed * live.predicted)
+        tried["step:open-shapes"] = exactly(relaxed)
     return Measurement(
         machine=look(),
         step=StepTimes(
@@ -97,38 +95,23 @@ def _measured(live: ShapeChoice, faster: Faster | None) -> Measurement:
         what_if=tried,
         trace_ms=tracing,
         only_observed=False,
-        unknown=(_NOT_SEEN,),
+        unknown=(NOT_SEEN,),
         seconds=live.cost_s,
     )
-
-
-def _exactly(value: float) -> Estimate:
-    return Estimate(value, value, value)
 
 
 def _cured(
     live: ShapeChoice, job: Job, measured: Measurement, faster: Faster | None
 ) -> Cured:
-    """One fix was tried; it is applied, or the reason stands beside it."""
-    proposal = _proposal(job, measured)
+    """What was tried is the fix that leaves shapes open."""
+    pipeline = job.pipeline or Pipeline(Stage(ops.OPAQUE))
+    case = Case(job, measured, pipeline.numbered(), ())
+    proposal = proposal_for(case, lambda asked: asked.open_shapes)
     if proposal is None or faster is None or live.found is None:
         return Cured(Plan())
     on = live.phase == "on"
     outcome = Outcome(on, live.grade, faster.gain, live.why_not)
-    tried = Trial(proposal, live.predicted, outcome)
-    if not on:
-        return Cured(Plan((), (tried,)))
-    return Cured(Plan((proposal.edit,), (tried,)), faster, None, live.found.compared)
-
-
-def _proposal(job: Job, measured: Measurement) -> Proposal | None:
-    """The fix that leaves shapes open."""
-    pipeline = job.pipeline or Pipeline(Stage(ops.OPAQUE))
-    case = Case(job, measured, pipeline.numbered(), ())
-    for each in fixes.proposals(case, ("exact",)):
-        if fixes.own_loop((each.edit,)).open_shapes:
-            return each
-    return None
+    return cured_by(proposal, live.predicted, outcome, faster, live.found.compared)
 
 
 def said(live: ShapeChoice) -> str:

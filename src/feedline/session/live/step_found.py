@@ -10,17 +10,15 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from feedline import fixes
-from feedline.fixes.fix import Case, Proposal
-from feedline.fixes.plan import Outcome, Plan, Trial, gain
+from feedline.fixes.fix import Case
+from feedline.fixes.plan import Outcome, Plan, gain
 from feedline.job.job import Job
 from feedline.job.tfdata.pipeline import Pipeline
 from feedline.measure.experiment import estimate
 from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured
+from feedline.session.live.one_fix import NOT_SEEN, cured_by, exactly, proposal_for
 from feedline.session.live.step_trial import StepTrial
-
-_NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
 
 
 def found_by(
@@ -54,8 +52,8 @@ def _measured(trial: StepTrial) -> Measurement:
         machine=look(),
         step=StepTimes(
             observed=observed,
-            host_fed=_exactly(fed),
-            ceiling=_exactly(fed),
+            host_fed=exactly(fed),
+            ceiling=exactly(fed),
             batch_size=trial.batch_size,
             steps=trial.turns.timed,
             # What Python adds to the very same operations.
@@ -63,7 +61,7 @@ def _measured(trial: StepTrial) -> Measurement:
             host_work=max(0.0, fed - eager.value),
         ),
         what_if={"step:as-is": eager, "step:compiled": graph},
-        unknown=(_NOT_SEEN,),
+        unknown=(NOT_SEEN,),
         seconds=trial.cost_s,
     )
 
@@ -72,31 +70,14 @@ def _shifted(found: Estimate, by: float) -> Estimate:
     return Estimate(found.value + by, found.low + by, found.high + by, found.rounds)
 
 
-def _exactly(value: float) -> Estimate:
-    return Estimate(value, value, value)
-
-
 def _cured(trial: StepTrial, job: Job, measured: Measurement) -> Cured:
-    """What was tried is one fix; it is applied, or the reason stands beside it."""
+    """What was tried is the fix that makes a graph of the step."""
     if job.pipeline is None:
         return Cured(Plan())
     case = Case(job, measured, job.pipeline.numbered(), ())
-    proposal = _proposal(case)
+    proposal = proposal_for(case, lambda asked: asked.as_graph and not asked.fused)
     if proposal is None or trial.faster is None:
         return Cured(Plan())
     expected = gain(case, measured.step.ceiling.value, proposal)
     outcome = Outcome(trial.on, trial.grade, trial.faster.gain, trial.why_not)
-    tried = Trial(proposal, expected, outcome)
-    if not trial.on:
-        return Cured(Plan((), (tried,)))
-    plan = Plan((proposal.edit,), (tried,))
-    return Cured(plan, trial.faster, None, len(trial.compared))
-
-
-def _proposal(case: Case) -> Proposal | None:
-    """The fix that makes a graph of the step."""
-    for each in fixes.proposals(case, ("exact",)):
-        asked = fixes.own_loop((each.edit,))
-        if asked.as_graph and not asked.fused:
-            return each
-    return None
+    return cured_by(proposal, expected, outcome, trial.faster, len(trial.compared))
