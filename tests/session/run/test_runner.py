@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedline.errors import one_sentence
-from feedline.fixes.binding import Binding
 from feedline.fixes.fix import Edit
 from feedline.process.channel import Channel
 from feedline.report.basis import Basis
@@ -39,39 +38,11 @@ def make():
     channel.close()
 
 
-def fit(where=None):
-    return SimpleNamespace(where=where, validation=None)
-
-
-def test_all_fits_share_the_time_for_measuring(make):
-    runner, heard = make()
-    assert runner.time.for_fit(fit()) == 20
-    runner.time.spent_s = 12.5
-    assert runner.time.for_fit(fit()) == 7.5
-    assert heard == []
-    runner.time.spent_s = 17
-    assert runner.time.for_fit(fit("train.py:3")) == 0
-    assert runner.time.for_fit(fit("train.py:4")) == 0
-    (told,) = heard
-    assert "the 20 s for measuring are used up" in told
-    assert "train.py:3" in told
-
-
 def test_a_training_that_is_too_short_is_told_of_once(make):
     runner, heard = make()
     runner.time.looked("train.py:3", 0.1)
     runner.on_warm(SimpleNamespace(where="train.py:3", source=None, kind="fit"))
     assert heard == []
-
-
-def test_a_plan_without_edits_is_not_missed(make):
-    """A rehearsal that found nothing: what it rests on may be another by now."""
-    runner, heard = make(plan=somewhere())
-    assert runner.plans.refuses(somewhere(), Binding())
-    assert heard == []
-    assert runner.plans.refuses(somewhere(Edit("prefetch")), Binding())
-    (told,) = heard
-    assert "the plan was made for" in told
 
 
 def test_a_measurement_that_cannot_be_written_is_told_of(make):
