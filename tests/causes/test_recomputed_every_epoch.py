@@ -16,6 +16,8 @@ from tests.causes.build import (
     part,
 )
 
+SHUFFLE = part("shuffle", buffer_size=9)
+
 
 def test_recomputed_every_epoch():
     slow = case(SLICES, decode(), BATCH, AHEAD, epochs=10)
@@ -35,7 +37,8 @@ def test_recomputed_every_epoch():
         ("random", (SLICES, decode(random=True), BATCH), {}),
         ("python", (SLICES, decode(python=True), BATCH), {}),
         ("unknown", (part("opaque"), decode(), BATCH), {}),
-        ("shuffled", (SLICES, part("shuffle", buffer_size=9), decode(), BATCH), {}),
+        ("drawn after a shuffle", (SLICES, SHUFFLE, decode(random=True), BATCH), {}),
+        ("batched after it", (SLICES, SHUFFLE, part("batch", 60.0)), {}),
         ("in memory", (part("from_tensor_slices", 60.0), BATCH), {}),
         ("size unknown", (SLICES, part("map", 60.0, name="f", width=0.0)), {}),
     ],
@@ -87,11 +90,16 @@ def test_recomputed_too_large_for_memory_goes_to_disk_or_to_an_earlier_point():
 def test_recomputed_names_the_caches_that_have_a_place():
     plain = case(SLICES, decode(), BATCH, AHEAD, epochs=10)
     assert plain.find("recomputed-every-epoch").fixes == ("cache",)
-    shuffle = part("shuffle", buffer_size=9)
     late = part("map", 20.0, name="augment", random=True)
-    more = case(SLICES, decode(), shuffle, late, BATCH, AHEAD, epochs=10)
-    assert more.find("recomputed-every-epoch").fixes == (
-        "cache",
-        "cache-before-shuffle",
-        "cache-undrawn",
-    )
+    more = case(SLICES, decode(), SHUFFLE, late, BATCH, AHEAD, epochs=10)
+    assert more.find("recomputed-every-epoch").fixes == ("cache", "cache-undrawn")
+
+
+def test_recomputed_after_a_shuffle_of_names():
+    """Keras' image_dataset_from_directory shuffles names and decodes after that."""
+    slow = case(SLICES, SHUFFLE, decode(), BATCH, AHEAD, epochs=10)
+    assert slow.names()[0] == "recomputed-every-epoch"
+    finding = slow.find("recomputed-every-epoch")
+    assert str(finding.where) == "train.py:3"
+    assert finding.fixes == ("cache-before-shuffle",)
+    assert "with shuffle(9) behind the two" in finding.evidence

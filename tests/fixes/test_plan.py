@@ -44,11 +44,11 @@ def plan(case: Case, truth: Truth, allowed=EXACT, steps: float = 1e9) -> Plan:
     return tried(case, truth, allowed, steps)[0]
 
 
-def tried(case: Case, truth: Truth, allowed=EXACT, steps: float = 1e9):
+def tried(case: Case, truth: Truth, allowed=EXACT, steps: float = 1e9, **how):
     bench = Bench(truth)
     left = iter(range(int(min(steps, 1000)), -1, -1))
     found = drive(
-        search(case, allowed, bench.attempt, lambda: float(next(left, 0))),
+        search(case, allowed, bench.attempt, lambda: float(next(left, 0)), **how),
         lambda run: pytest.fail("a planner asks for no steps"),
     )
     return found, bench
@@ -236,6 +236,30 @@ def test_two_equally_slow_parts_are_widened_together():
         ("parallel-map", 1),
         ("parallel-map", 3),
     ]
+
+
+def test_in_a_hurry_all_that_should_help_is_tried_together_first():
+    def truth(edits: tuple[Edit, ...]) -> float:
+        return 60.0 / (1 + len(edits))
+
+    found, bench = tried(job(), truth, steps=1, hurried=True)
+    ((kept, together),) = bench.asked
+    assert kept == ()
+    assert len(together) > 1
+    assert set(found.edits) == set(together)
+
+
+def test_what_fails_together_in_a_hurry_is_tried_alone():
+    def truth(edits: tuple[Edit, ...]) -> float:
+        spoilt = {"cache", "prefetch"} <= {edit.fix for edit in edits}
+        return 90.0 if spoilt else 60.0 / (1 + len(edits))
+
+    found, bench = tried(job(), truth, hurried=True)
+    assert len(bench.asked[0][1]) > 1
+    assert len(bench.asked[1][1]) == 1
+    assert "cache" in {edit.fix for edit in found.edits}
+    keys = [repr(trial.proposal.edit) for trial in found.trials]
+    assert len(keys) == len(set(keys))  # one row for each
 
 
 def test_only_what_is_allowed_is_tried():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from feedline.files.cores import cores
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.clock import SystemClock
-from feedline.measure.law import NOISE, excesses, lawful
+from feedline.measure.law import NOISE, excesses, lawful, within
 from feedline.measure.measurement import StageCost
 from feedline.measure.stages import watch_stages
 
@@ -65,6 +65,9 @@ def test_whatever_was_measured_what_is_told_keeps_the_law(job, alone, cores):
     left_out = {cost.name for cost in costs} - {cost.name for cost in told}
     assert all(any(name in reason for reason in reasons) for name in left_out)
     assert lawful(pipeline, told, alone, cores)[1] == ()
+    guessed = within(pipeline, costs, alone, cores)
+    assert len(guessed) == len(costs)
+    assert excesses(pipeline, guessed, alone, cores) == []
 
 
 @settings(max_examples=200, deadline=None)

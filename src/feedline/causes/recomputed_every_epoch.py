@@ -11,7 +11,9 @@ the expensive work comes after it.
 From the second epoch on, all that CPU time buys nothing that was not there
 before. The best place for a cache is as near the end as possible, but before
 the first stage that draws random numbers or shuffles, prints, counts or reads a
-variable: what may differ in every epoch must not be kept.
+variable: what may differ in every epoch must not be kept. Where file names are
+shuffled and decoded after that, the decoding can go before the shuffle: each file
+still gives the same picture.
 
 ## Example
 
@@ -58,7 +60,7 @@ from feedline.causes.finding import Finding
 from feedline.files.sizes import size
 from feedline.job.job import Job
 from feedline.job.tfdata import ops
-from feedline.job.tfdata.constant import why_not_same
+from feedline.job.tfdata.constant import shuffle_before, why_not_same
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Stage
 from feedline.measure.measurement import Measurement, StageCost
@@ -107,34 +109,40 @@ def detect(job: Job, measured: Measurement) -> Iterator[Finding]:
         place = "only a local disk can hold" if best.on_disk else "fits into memory"
         evidence = (
             f"Every epoch repeats {ms(work)} of CPU per step up to "
-            f"{point.stage.label()}, with the same result. A cache after it needs "
+            f"{point.stage.label()}, with the same result. A cache after it"
+            f"{_moved(point.stage)} needs "
             f"{size(best.kept)}, which {place}."
         )
         where = point.where(job)
-        named = tuple(_named(job))
+        named = tuple(_named(job, point.stage))
         yield Finding("recomputed-every-epoch", best.saved, evidence, where, named)
 
 
-def _named(job: Job) -> Iterator[str]:
+def _moved(stage: Stage) -> str:
+    shuffle = shuffle_before(stage)
+    return f", with {shuffle.label()} behind the two," if shuffle else ""
+
+
+def _named(job: Job, point: Stage) -> Iterator[str]:
     """The caches that this pipeline has a place for."""
     plain, before_shuffle, undrawn = FIXES
-    yield plain
+    if shuffle_before(point) is None:
+        yield plain
     stages = list(job.pipeline.stages()) if job.pipeline else []
-    if any(stage.op == ops.MAP and _is_shuffle(stage.inputs) for stage in stages):
+    if any(stage.op == ops.MAP and shuffle_before(stage) for stage in stages):
         yield before_shuffle
     if any(s.op == ops.MAP and s.random and not s.python for s in stages):
         yield undrawn
 
 
-def _is_shuffle(inputs: tuple[Stage, ...]) -> bool:
-    return any(stage.op == ops.SHUFFLE for stage in inputs)
-
-
 def _front(job: Job, measured: Measurement, point: Seen) -> list[Seen]:
     """All that a cache after this point would save; nothing where it may not be."""
-    if why_not_same(point.stage) or point.stage.op == ops.PREFETCH:
+    shuffle = shuffle_before(point.stage)
+    if shuffle is None and why_not_same(point.stage):
         return []
-    known = {id(each) for each in upstream(point.stage)}
+    if point.stage.op == ops.PREFETCH:
+        return []
+    known = {id(each) for each in upstream(point.stage) if each is not shuffle}
     front = [each for each in seen(job, measured) if id(each.stage) in known]
     total = sum(each.cost.ms_per_batch for each in front)
     work = sum(e.cost.ms_per_batch for e in front if not e.stage.has(Fact.PLUMBING))

@@ -86,10 +86,14 @@ def search(
     attempt: Attempt,
     time_left: Callable[[], float],
     pays: Callable[[float, float], bool] = lambda _gain, _already: True,
+    *,
+    hurried: bool = False,
 ) -> Experiment[Plan]:
     """Try one proposal after the other until none is expected to help by itself;
     then what is left together, with what did not help alone. `pays` says whether an
-    expected gain is worth a trial, after what is `already` gained."""
+    expected gain is worth a trial, after what is `already` gained. Where there is no
+    time for several trials (`hurried`), the first one is of all that is expected to
+    help together."""
     trials: list[Trial] = []
     refused: list[Proposal] = []
     failed: set[str] = set()
@@ -106,10 +110,13 @@ def search(
         worth = [pair for pair in open_ if pair[0] >= _WORTH_TRYING]
         if worth and not pays(max(gain for gain, _ in worth), already):
             break
-        if worth:
+        every = [each for _, each in open_]
+        joined = _needed(case, step_ms, every, [], allowed) if hurried else None
+        alone_later, hurried = hurried, False
+        if worth and joined is None:
             predicted, best = max(worth, key=lambda pair: pair[0])
             outcome = yield from attempt(case.edits, (best,))
-            trials.append(Trial(best, predicted, outcome))
+            _put(trials, Trial(best, predicted, outcome))
             if outcome.kept:
                 case, step_ms = advanced(case, step_ms, best)
             else:
@@ -117,10 +124,9 @@ def search(
                 if outcome.gain is not None:  # it works, it just did not help
                     refused.append(best)
             continue
-        left = [each for _, each in open_]
-        joined = _needed(case, step_ms, left, [], allowed)
+        joined = joined or _needed(case, step_ms, every, [], allowed)
         if joined is None:
-            joined = _needed(case, step_ms, left, refused, allowed)
+            joined = _needed(case, step_ms, every, refused, allowed)
         if joined is None or joined.keys in joined_before:
             break
         if not pays(joined.gain, already):
@@ -128,23 +134,30 @@ def search(
         joined_before.add(joined.keys)
         outcome = yield from attempt(case.edits, joined.proposals)
         _record(trials, joined, outcome)
-        failed |= joined.keys
+        if outcome.kept or not alone_later:
+            failed |= joined.keys
         if outcome.kept:
             case, step_ms = joined.case, joined.step_ms
             refused = [each for each in refused if _key(each) not in joined.keys]
     return Plan(case.edits, tuple(trials))
 
 
+def _put(trials: list[Trial], trial: Trial) -> None:
+    """In the place of what was said of the same proposal, if anything was."""
+    keys = [_key(each.proposal) for each in trials]
+    if (key := _key(trial.proposal)) in keys:
+        trials[keys.index(key)] = trial
+    else:
+        trials.append(trial)
+
+
 def _record(trials: list[Trial], joined: _Joined, outcome: Outcome) -> None:
     """One trial for each proposal: of one that was refused alone, the last word is
     the trial that kept it."""
-    places = {_key(trial.proposal): i for i, trial in enumerate(trials)}
+    known = {_key(trial.proposal) for trial in trials}
     for proposal in joined.proposals:
-        trial, place = Trial(proposal, joined.gain, outcome), places.get(_key(proposal))
-        if place is None:
-            trials.append(trial)
-        elif outcome.kept:
-            trials[place] = trial
+        if outcome.kept or _key(proposal) not in known:
+            _put(trials, Trial(proposal, joined.gain, outcome))
 
 
 @dataclass(frozen=True)

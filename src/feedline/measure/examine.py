@@ -44,6 +44,9 @@ from feedline.measure.updates import UpdateCost, measure_update
 
 log = logging.getLogger(__name__)
 
+_VECTORIZED_S = 1.0
+_TRACED_AGAIN = 2.0  # first steps: for several steps a launch two are traced
+
 
 @dataclass
 class Examiner:
@@ -113,6 +116,7 @@ class Examiner:
             machine=machine,
             step=step,
             stages=stages,
+            guessed=watched.guessed,
             tables=update.tables if update else (),
             softmax=softmax,
             matmuls=matmuls,
@@ -255,6 +259,18 @@ class Examiner:
             step, curve=curve, overhead=min(fixed + around, step.ceiling.value)
         )
 
+    def _tried(
+        self, what: str, least: float, part: Callable[[float], dict[WhatIf, Estimate]]
+    ) -> dict[WhatIf, Estimate]:
+        """An experiment that takes `least` seconds. Cut short it would say something
+        by chance."""
+        if least > self.left():
+            self.unknown.append(f"{what}: no time for it")
+            return {}
+        seconds = 0.04 * self.seconds
+        found: dict[WhatIf, Estimate] = self._try(what, lambda: part(seconds), {})
+        return found
+
     def _what_ifs(
         self,
         job: Job,
@@ -262,39 +278,36 @@ class Examiner:
         stages: tuple[StageCost, ...],
     ) -> dict[WhatIf, Estimate]:
         found: dict[WhatIf, Estimate] = {}
-        shares = step.shares()
-        share_of_time = 0.04 * self.seconds
-        pipeline = job.pipeline
-        if pipeline is not None and pipeline.rereadable and shares["input"] > 0.05:
-            found |= self._try(
-                "the input without order",
-                lambda: whatif.input_variants(pipeline, self.clock, share_of_time),
-                {},
-            )
-            found |= self._try(
-                "the map once per batch",
-                lambda: self._vectorized(pipeline, stages, share_of_time),
-                {},
-            )
-        loop = self.loop
-        if isinstance(loop, CallLoop) and loop.kind == "fit":
-            if loop.strategy is not None:
-                if pipeline is not None and pipeline.rereadable:
-                    found |= self._try(
-                        "the step without the strategy",
-                        lambda: whatif.without_strategy(
-                            loop, pipeline, self.clock, share_of_time
-                        ),
-                        {},
-                    )
-            elif shares["overhead"] > 0.1 or loop.eager:
-                found |= self._try(
-                    "other ways to launch the step",
-                    lambda: whatif.step_variants(
-                        loop, self.clock, share_of_time, eager=loop.eager
-                    ),
-                    {},
+        shares, clock, loop = step.shares(), self.clock, self.loop
+        pipeline = job.pipeline if job.pipeline and job.pipeline.rereadable else None
+        if pipeline is not None and shares["input"] > 0.05:
+            if whatif.has_order(pipeline):
+                found |= self._tried(
+                    "the input without order",
+                    whatif.INPUT_VARIANTS_S,
+                    lambda s: whatif.input_variants(pipeline, clock, s),
                 )
+            found |= self._tried(
+                "the map once per batch",
+                _VECTORIZED_S,
+                lambda s: self._vectorized(pipeline, stages, s),
+            )
+        if not isinstance(loop, CallLoop) or loop.kind != "fit":
+            return found
+        tracing = _TRACED_AGAIN * loop.first_step_seconds
+        if loop.strategy is not None:
+            if pipeline is not None:
+                found |= self._tried(
+                    "the step without the strategy",
+                    tracing,
+                    lambda s: whatif.without_strategy(loop, pipeline, clock, s),
+                )
+        elif shares["overhead"] > 0.1 or loop.eager:
+            found |= self._tried(
+                "other ways to launch the step",
+                0.0 if loop.eager else tracing,
+                lambda s: whatif.step_variants(loop, clock, s, eager=loop.eager),
+            )
         return found
 
     def _vectorized(

@@ -45,6 +45,7 @@ class ValidationExaminer(Examiner):
             machine=machine,
             step=step,
             stages=watched.stages,
+            guessed=watched.guessed,
             files=files,
             first_epoch=self.first_epoch,
             unknown=tuple(self.unknown),

@@ -79,10 +79,19 @@ def lawful(
         out = max(worst.stages, key=lambda place: _part(stages[place], worst))
         reasons.append(_reason(stages[out], worst, alone, cores))
         stages = [cost for place, cost in enumerate(stages) if place != out]
-    # What is left is over by noise at most. Less of one sum is not more of another.
+    # What is left is over by noise at most.
+    return in_shares(within(pipeline, stages, alone, cores)), tuple(reasons)
+
+
+def within(
+    pipeline: Pipeline, stages: Sequence[StageCost], alone: float, cores: int
+) -> Sequence[StageCost]:
+    """Every cost made smaller until all keep the law: no measurement where they were
+    beyond noise, but enough to choose what to try. Less of one sum is not more of
+    another."""
     for excess in excesses(pipeline, stages, alone, cores):
         stages = _scaled(stages, excess.stages, excess.allowed / excess.said)
-    return in_shares(stages), tuple(reasons)
+    return stages
 
 
 def _several_threads(

@@ -253,13 +253,16 @@ class Measurement:
     it is more than `WAITED_S`, AUTOTUNE's thread was waited for.
     `capture` is what a profiler saw of some steps; `only_observed`: all the rest
     comes from it too, and no experiment was made. `first_epoch`: a cache of the
-    pipeline was not full yet. `validation`: of a fit that has one, if it is known."""
+    pipeline was not full yet. `validation`: of a fit that has one, if it is known.
+    `guessed`: where stages are left out because they contradict what was observed,
+    what all may cost; good for choosing what to try, and told to nobody."""
 
     machine: Machine
     step: StepTimes
     run: RunTimes = field(default_factory=RunTimes)
     validation: ValidationTimes | None = None
     stages: tuple[StageCost, ...] = ()
+    guessed: tuple[StageCost, ...] = ()
     tables: tuple[TableCost, ...] = ()
     softmax: SoftmaxCost | None = None
     matmuls: tuple[MatmulCost, ...] = ()

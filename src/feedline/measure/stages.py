@@ -18,7 +18,7 @@ from feedline.job.loops.loop import Clock
 from feedline.job.tfdata import ops
 from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
-from feedline.measure.law import NOISE, excesses, lawful
+from feedline.measure.law import NOISE, excesses, lawful, within
 from feedline.measure.measurement import StageCost
 from feedline.measure.nodes import GONE, Node, costs, in_shares, read_model
 from feedline.measure.prefixes import Prefix, Rate, measure_all, rates
@@ -31,11 +31,13 @@ longer than its CPU time waits for its turn and not for a disk."""
 @dataclass(frozen=True)
 class Watched:
     """The stages' costs; `alone`: ms per batch of the input, measured with them, 0
-    where that was not needed; `unknown`: which stages are left out, and why."""
+    where that was not needed; `unknown`: which stages are left out, and why;
+    `guessed`: where some are, what all may cost, to choose what to try."""
 
     stages: tuple[StageCost, ...]
     alone: float = 0.0
     unknown: tuple[str, ...] = ()
+    guessed: tuple[StageCost, ...] = ()
 
 
 def watch_stages(
@@ -55,8 +57,7 @@ def watch_stages(
     allowed = alone if alone is not None else reading.alone()
     said = reading.costs(allowed)
     if alone is None or not _contradicted(reading, pipeline, said, allowed):
-        stages, unknown = lawful(pipeline, said, allowed, cores())
-        return Watched(stages, 0.0, unknown)
+        return _told(pipeline, said, allowed, 0.0)
     # The job's own input had batches ready when it was timed, or a stage was timed
     # too briefly. Both are measured again.
     reading.read(2 * seconds, every=True)
@@ -65,8 +66,15 @@ def watch_stages(
     if _contradicted(reading, pipeline, said, allowed):
         # Then what the kernels take beyond their CPU time is waiting for a core.
         said = reading.costs(allowed, waits=False)
+    return _told(pipeline, said, allowed, allowed)
+
+
+def _told(
+    pipeline: Pipeline, said: Sequence[StageCost], allowed: float, alone: float
+) -> Watched:
     stages, unknown = lawful(pipeline, said, allowed, cores())
-    return Watched(stages, allowed, unknown)
+    guessed = within(pipeline, said, allowed, cores()) if unknown else ()
+    return Watched(stages, alone, unknown, tuple(guessed))
 
 
 def watch_live(

@@ -21,8 +21,11 @@ from feedline.measure.experiment import difference, estimate, tight
 from feedline.measure.measurement import Estimate, StepTimes
 
 _ROUND_SECONDS = 0.4
+_SHORTEST_ROUND = 0.05
+_ROUNDS = 12
 _MOST_ROUNDS = 15
 _LEAST_ROUNDS = 5
+_LONGEST = 2.5  # of a round: then fewer steps do
 
 
 @dataclass
@@ -48,11 +51,13 @@ def measure_step(
     steps_per_epoch: int | None = None,
 ) -> Experiment[StepTimes]:
     """Needs the loop to be warm. `host_work` is the Python between the steps, in
-    ms, which the loop's own requests do not run (Keras' callbacks)."""
+    ms, which the loop's own requests do not run (Keras' callbacks). A short time has
+    short rounds."""
     until = clock.now() + seconds
     rounds = _Rounds()
     try:
-        yield from _interleave(clock, rounds, until, accelerated)
+        turn = max(_SHORTEST_ROUND, min(_ROUND_SECONDS, seconds / _ROUNDS))
+        yield from _interleave(clock, rounds, until, accelerated, turn)
     except LoopEnded:
         if not rounds.observed or not rounds.host:
             raise
@@ -64,35 +69,36 @@ def measure_step(
 
 
 def _interleave(
-    clock: Clock, rounds: _Rounds, until: float, accelerated: bool
+    clock: Clock, rounds: _Rounds, until: float, accelerated: bool, turn: float
 ) -> Experiment[None]:
-    live = yield Run("live", 4)
-    fed = yield Run("host", 4)
-    n_live = _steps_for(live)
-    n_fed = _steps_for(fed)
-    pull = yield Run("pull", 2)
-    n_pull = _steps_for(pull)
+    most = _LONGEST * turn
+    live = yield Run("live", 4, seconds=most)
+    fed = yield Run("host", 4, seconds=most)
+    n_live = _steps_for(live, turn)
+    n_fed = _steps_for(fed, turn)
+    pull = yield Run("pull", 2, seconds=most)
+    n_pull = _steps_for(pull, turn)
     device = accelerated
     while True:
         index = len(rounds.observed)
         for feed in ("live", "host") if index % 2 == 0 else ("host", "live"):
             if feed == "live":
-                ran = yield Run("live", n_live)
+                ran = yield Run("live", n_live, seconds=most)
                 rounds.observed.append(ran.ms)
                 rounds.tracing.append(ran.tracing_ms)
                 rounds.steps += ran.steps
             else:
-                ran = yield Run("host", n_fed)
+                ran = yield Run("host", n_fed, seconds=most)
                 rounds.host.append(ran.ms)
                 rounds.cpu.append(1e3 * ran.cpu_seconds / ran.steps)
         if device:
             try:
-                ran = yield Run("device", n_fed)
+                ran = yield Run("device", n_fed, seconds=most)
                 rounds.device.append(ran.ms)
             except CannotRun:
                 device = False
         if index % 2 == 0:
-            ran = yield Run("pull", n_pull)
+            ran = yield Run("pull", n_pull, seconds=most)
             rounds.alone.append(ran.ms)
         if _enough(rounds) or len(rounds.observed) >= _MOST_ROUNDS:
             return
@@ -101,9 +107,9 @@ def _interleave(
             return
 
 
-def _steps_for(ran: Ran) -> int:
+def _steps_for(ran: Ran, seconds: float = _ROUND_SECONDS) -> int:
     each = max(ran.seconds / max(1, ran.steps), 1e-5)
-    return max(2, min(1000, round(_ROUND_SECONDS / each)))
+    return max(2, min(1000, round(seconds / each)))
 
 
 def _enough(rounds: _Rounds) -> bool:

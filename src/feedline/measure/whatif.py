@@ -34,7 +34,7 @@ def input_variants(
 
     from feedline.job.tfdata.rebuild import rebuild
 
-    if not any(_ordered_and_parallel(stage) for stage in pipeline.stages()):
+    if not has_order(pipeline):
         return {}
     options = tf.data.Options()
     options.deterministic = False
@@ -50,12 +50,22 @@ def input_variants(
     ):
         for name, dataset in variants.items():
             rounds[name].append(_read_alone(dataset, clock))
-        if clock.now() > until + seconds:
+        if clock.now() > until + INPUT_VARIANTS_S:
             break
+    if len(rounds["input:as-is"]) < _FEWEST_ROUNDS:
+        return {}
     return {name: estimate(ms) for name, ms in rounds.items()}
 
 
-_LEAST_ROUNDS, _MOST_ROUNDS = 4, 8
+_FEWEST_ROUNDS, _LEAST_ROUNDS, _MOST_ROUNDS = 3, 4, 8
+_ALONE_S = 0.3
+INPUT_VARIANTS_S = 2 * _LEAST_ROUNDS * 1.5 * _ALONE_S
+"""What the least number of rounds of both takes."""
+
+
+def has_order(pipeline: Pipeline) -> bool:
+    """Does a stage with several threads keep the order?"""
+    return any(map(_ordered_and_parallel, pipeline.stages()))
 
 
 def _ordered_and_parallel(stage: Stage) -> bool:
@@ -72,7 +82,7 @@ def _unordered(stage: Stage) -> Stage:
     return replace(stage, inputs=inputs, args=args)
 
 
-def _read_alone(dataset: Any, clock: Clock, *, seconds: float = 0.3) -> float:
+def _read_alone(dataset: Any, clock: Clock, *, seconds: float = _ALONE_S) -> float:
     """Milliseconds per batch of a pipeline that has just come to its pace. It is
     gone afterwards: two that live side by side would work against each other."""
     from feedline.job.loops.devices import quiesce

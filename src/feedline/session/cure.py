@@ -38,6 +38,7 @@ from feedline.session.worth import worth_trying
 log = logging.getLogger(__name__)
 
 _TRIAL_FILL_S = 1.5
+_HURRIED_S = 6.0  # leave time for one trial, or two
 _PROOF_STEPS = 4
 _MORE_S = 4.0
 _TURNS = 30
@@ -81,15 +82,21 @@ class Cure:
         self.proofs: dict[tuple[Edit, ...], Same] = {}
         self.measurements: dict[tuple[Edit, ...], Faster] = {}
         self.weight_steps = 0
+        known = replace(measured, stages=measured.guessed or measured.stages)
         # However many threads a stage of Python has, one of them runs.
-        costs = one_interpreter(job, measured).stages
+        costs = one_interpreter(job, known).stages
         case = Case(
             job, measured, own, costs, used=self.used, input_only=self.input_only
         )
         with without_waiting():
             try:
                 plan = yield from search(
-                    case, self.allowed, self._attempt, self._left, self._pays
+                    case,
+                    self.allowed,
+                    self._attempt,
+                    self._left,
+                    self._pays,
+                    hurried=self.seconds < _HURRIED_S,
                 )
                 others = untried(case, self.allowed)
                 plan = replace(plan, trials=(*plan.trials, *others))
@@ -306,7 +313,7 @@ class Cure:
         what a pass that is broken off has put into a cache is lost."""
         variant = self._variant(edits)
         if any(map(fixes.keeps, edits)):
-            until = self.clock.now() + 3 * _TRIAL_FILL_S
+            until = self.clock.now() + 3 * self._fill_s()
             batches = iter(variant.source)
             for _ in range(round(self._trial_batches()) + 2):
                 if next(batches, None) is None or self.clock.now() > until:
@@ -322,10 +329,13 @@ class Cure:
         elements = max(8, round(self._trial_batches() * each))
         return replace(edit, args={**edit.args, "trial": elements})
 
+    def _fill_s(self) -> float:
+        return min(_TRIAL_FILL_S, self.seconds / _HURRIED_S)
+
     def _trial_batches(self) -> float:
         alone = self.measured.step.input_alone
         per_batch = max(alone.value if alone else 1.0, 0.01)
-        return max(4.0, 1e3 * _TRIAL_FILL_S / per_batch)
+        return max(4.0, 1e3 * self._fill_s() / per_batch)
 
     def _step(self, edits: tuple[Edit, ...]) -> tuple[Any, int]:
         """The model's step with these edits: a train function of its own, already

@@ -19,7 +19,8 @@ from feedline.measure.measurement import Measurement
 from feedline.prove.proof import Cured
 from feedline.session.cure import Cure
 
-_EXAMINING = 0.5
+_EXAMINING = 0.5  # of the time
+_LEAST_SEARCHING = 0.25
 
 
 def examine_and_search(
@@ -40,6 +41,7 @@ def examine_and_search(
     `reached` are stages of the pipeline by number, as `Cure` takes them. `training_s`
     is how long the training takes as it is, where what is tried must pay. Of a loop
     that `validates` only the input is examined and cured."""
+    until = clock.now() + seconds
     kind = ValidationExaminer if validates else Examiner
     job, measured = yield from kind(
         loop, watch, clock, _EXAMINING * seconds, say=say
@@ -48,7 +50,7 @@ def examine_and_search(
     cure = Cure(
         loop,
         clock,
-        (1 - _EXAMINING) * seconds,
+        max(_LEAST_SEARCHING * seconds, until - clock.now()),
         allowed,
         say=say,
         used=used,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tensorflow as tf
@@ -19,6 +19,8 @@ from feedline.job.job import Job
 from feedline.job.loops.call import CallLoop
 from feedline.job.loops.loop import Experiment, InputFailed, LoopEnded, drive
 from feedline.job.loops.snapshot import (
+    is_same_state,
+    keras_state,
     make_global_generator,
     random_states,
     restored,
@@ -30,6 +32,8 @@ from feedline.job.loops.step_state import (
     check_pipeline,
     check_python,
     draws_by_itself,
+    is_untraced,
+    touches,
     traced_step,
     variables_of_step,
 )
@@ -72,11 +76,20 @@ def _examination(
 
 @contextmanager
 def bench(
-    model: Any, dataset: Any, clock: SystemClock, where: Where | None
+    model: Any,
+    dataset: Any,
+    clock: SystemClock,
+    where: Where | None,
+    *,
+    shared: bool = False,
 ) -> Iterator[CallLoop]:
     """A loop to experiment with, over a copy of the dataset and with a step of our
     own: when it is over, every variable and every source of random numbers is as
-    it was. A model that was not built yet is built, as its first step would."""
+    it was. A model that was not built yet is built, as its first step would.
+
+    `shared`: the model's train function is made for a fit that makes its first step
+    next, with nothing of the user's in between. What is traced of it here need not be
+    traced again there."""
     pipeline = read(dataset)
     check_pipeline(pipeline)
     copy = rebuild(pipeline, fresh=True) if pipeline.rereadable else dataset
@@ -86,7 +99,7 @@ def bench(
         return
     check_python(model)
     _build(model, dataset)
-    with same_draws(), _own_function(model):
+    with same_draws(), _train_function(model, shared) as function:
         loop = CallLoop("fit", where, clock, model.train_function)
         loop.model = model
         strategy = model.distribute_strategy
@@ -96,7 +109,8 @@ def bench(
         loop.eager = bool(model.run_eagerly)
         _reads(loop, copy, pipeline.cardinality)
         touched = variables_in(pipeline)
-        touched += _touched(model, loop, [*variables_of(model), *touched])
+        known = [*variables_of(model), *touched]
+        touched += _touched(model, loop, known, function)
         with restored(model, touched):
             first = clock.now()
             try:
@@ -107,12 +121,14 @@ def bench(
             yield loop
 
 
-def _touched(model: Any, loop: CallLoop, known: list[Any]) -> list[Any]:
+def _touched(
+    model: Any, loop: CallLoop, known: list[Any], function: _TrainFunction
+) -> list[Any]:
     """The variables that the step touches besides those that are `known`: an
     optimizer of the user's own, a generator. They exist from here on, with the values
     that the first step would find. Raises where the step touches anything else."""
-    make_global_generator()
-    drawn = random_states()
+    generator = make_global_generator()
+    drawn, kept = random_states(), keras_state()
     if not loop.eager:
         graph = traced_step(model.train_function, loop.live and loop.live.iterator)
     elif loop.strategy is None:
@@ -124,6 +140,11 @@ def _touched(model: Any, loop: CallLoop, known: list[Any]) -> list[Any]:
         raise CannotPutBack("Python draws random numbers while the step is traced")
     if loop.eager and draws_by_itself(graph):
         raise CannotPutBack("the step draws random numbers that depend on those before")
+    function.spoilt = (
+        draws_by_itself(graph)
+        or not is_same_state(keras_state(), kept)
+        or touches(graph, generator)
+    )
     return variables_of_step(graph, known)
 
 
@@ -245,12 +266,27 @@ def _embeddings(model: Any) -> list[Any]:
     ]
 
 
+@dataclass
+class _TrainFunction:
+    """`spoilt`: what a fit would do by tracing and calling it for the first time was
+    not the same any more. Until its trace was looked at, nobody knows."""
+
+    spoilt: bool = True
+
+
 @contextmanager
-def _own_function(model: Any) -> Iterator[None]:
-    """A train function of our own, so that the model's stays as it is."""
-    before = model.train_function
-    model.make_train_function(force=True)
+def _train_function(model: Any, shared: bool) -> Iterator[_TrainFunction]:
+    """Inside, the model has a train function to experiment with: a new one, or, if it
+    may be `shared` with the fit that begins, the fit's own, which is traced only
+    once then. One that is spoilt the fit gets anew."""
+    before, function = model.train_function, _TrainFunction()
+    shared = shared and is_untraced(before)
+    if not shared:
+        model.make_train_function(force=True)
     try:
-        yield
+        yield function
     finally:
-        model.train_function = before
+        if shared and function.spoilt:
+            model.make_train_function(force=True)
+        else:
+            model.train_function = before

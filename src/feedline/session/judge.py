@@ -68,13 +68,15 @@ def _with_validations(report: Report, trained: Trained | None) -> Report:
 
 
 def with_training(report: Report, trained: Trained | None) -> Report:
-    """What the training with the fixes took, and what it would have taken."""
+    """What the training with the fixes took, and what it would have taken: by the
+    step as observed or as timed beside the fixed one, whichever is shorter."""
     report = _with_validations(report, trained)
     after = report.after
     if after is None or trained is None:
         return report
     steps, seconds = trained.steps, trained.seconds
-    before = after.before_ms or after.observed_ms * after.speedup
+    beside = after.before_ms or after.observed_ms * after.speedup
+    before = min(beside, report.step.observed_ms)
     basis = report.basis
     return replace(
         report,

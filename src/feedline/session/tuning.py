@@ -108,11 +108,13 @@ def examine_and_cure(
     say: Callable[[str], None] = lambda _: None,
     budgeted: Callable[[float], None] = lambda _: None,
     examined: Callable[[Job, Measurement], None] = lambda *_: None,
+    shared: bool = False,
 ) -> Tuning:
-    """`facts` may tell the copied loop what is known of the job's own; `lines` made
-    its embedding layers; `used` and `reached` are stages of the pipeline by number.
-    `budgeted` is told how long measuring will take once that is known; `examined` is
-    told what was measured, whatever becomes of the cure."""
+    """`shared` as `bench` takes it. `facts` may tell the copied loop what is known of
+    the job's own; `lines` made its embedding layers; `used` and `reached` are stages
+    of the pipeline by number. `budgeted` is told how long measuring will take once
+    that is known; `examined` is told what was measured, whatever becomes of the
+    cure."""
     clock = SystemClock()
     pipeline = read(dataset)
     if not pipeline.rereadable:
@@ -121,7 +123,7 @@ def examine_and_cure(
             "pipe, a service), so no experiment can be made with it; it is left as "
             "it is"
         )
-    with bench(model, dataset, clock, where) as loop:
+    with bench(model, dataset, clock, where, shared=shared) as loop:
         facts(loop)
         training_s = training_seconds(loop)
         seconds = budget.for_training(training_s)

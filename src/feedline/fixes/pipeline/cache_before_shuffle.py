@@ -26,7 +26,7 @@ from feedline.fixes.keeping import check, kept, why_not
 from feedline.fixes.patching import CannotEdit, Patch, Source, label
 from feedline.fixes.place import Place
 from feedline.job.tfdata import ops
-from feedline.job.tfdata.constant import why_not_same
+from feedline.job.tfdata.constant import repeats_without_python, same_for_the_same
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 
 KEEPS = True
@@ -43,7 +43,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     shared = sum(edit.fix == "cache" for edit in case.edits) + 1
     room = case.measured.machine.free_memory_gb * 1e9 / 2 / shared
     for shuffle in case.pipeline.find(ops.SHUFFLE):
-        if shuffle.number in case.used or not _repeats(shuffle.inputs[0]):
+        if shuffle.number in case.used or not repeats_without_python(shuffle.inputs[0]):
             continue
         maps = _maps_after(case.pipeline, shuffle)
         last = case.cost(maps[-1]) if maps else None
@@ -70,7 +70,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     shuffle = find(pipeline, edit.stage)
-    if shuffle.op != ops.SHUFFLE or not _repeats(shuffle.inputs[0]):
+    if shuffle.op != ops.SHUFFLE or not repeats_without_python(shuffle.inputs[0]):
         raise CannotFix(f"{shuffle.label()} is no shuffle of what stays the same")
     wanted = edit.args.get("maps", 0)
     maps = _maps_after(pipeline, shuffle)[:wanted]
@@ -93,11 +93,6 @@ def _moved(shuffle: Stage, maps: list[Stage]) -> Stage:
     return front
 
 
-def _repeats(front: Stage) -> bool:
-    """Does it give the same in every epoch, and without Python of the user's?"""
-    return not why_not_same(front) and not any(e.python for e in upstream(front))
-
-
 def _maps_after(pipeline: Pipeline, shuffle: Stage) -> list[Stage]:
     """The maps that follow a shuffle and give the same for the same element."""
     found: list[Stage] = []
@@ -105,18 +100,10 @@ def _maps_after(pipeline: Pipeline, shuffle: Stage) -> list[Stage]:
         [shuffle, *pipeline.after(shuffle)], pipeline.after(shuffle), strict=False
     ):
         alone = sum(before is e for s in pipeline.stages() for e in s.inputs) == 1
-        if not alone or stage.op != ops.MAP or not _same_for_the_same(stage):
+        if not alone or not same_for_the_same(stage):
             break
         found.append(stage)
     return found
-
-
-def _same_for_the_same(stage: Stage) -> bool:
-    return (
-        bool(stage.functions)
-        and stage.args.get("deterministic") is not False
-        and not why_not_same(replace(stage, inputs=()))
-    )
 
 
 def _comment(place: Place, _: str) -> str:

@@ -17,6 +17,7 @@ from feedline.job.tfdata.pipeline import Where
 log = logging.getLogger(__name__)
 
 _SETTLE_SECONDS = 0.2
+_SETTLING = 5.0  # a request for short runs settles shortly: a fifth of its seconds
 
 T = TypeVar("T")
 
@@ -60,6 +61,7 @@ class Loop:
         self.restarts = True
         self.steps_per_call = 1
         self.callbacks: tuple[str, ...] = ()
+        self.acts_early = False  # the user's callbacks, before the first step
         self.validation: Any = (
             None  # of a fit: what it was told (`script/validated.py`)
         )
@@ -252,7 +254,8 @@ class Loop:
         self.settle_until = self.clock.now()
         if run.feed == "live":
             if self._go_live(self._live()):
-                self.settle_until = self.clock.now() + _SETTLE_SECONDS
+                settling = min(_SETTLE_SECONDS, run.seconds / _SETTLING)
+                self.settle_until = self.clock.now() + settling
         elif run.feed in ("host", "device"):
             if self._last_live and not self._restless:
                 self._live().release()

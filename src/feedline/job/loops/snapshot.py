@@ -126,11 +126,34 @@ def _keras_globals() -> Iterator[None]:
             generator.state.assign(state)
 
 
-def make_global_generator() -> None:
+def keras_state() -> dict[str, Any]:
+    """What Keras keeps for the whole process, to be compared by `is_same_state`."""
+    tracker = _tracker()
+    kept = {} if tracker is None else vars(tracker)
+    return {name: _copied(value) for name, value in kept.items()}
+
+
+def is_same_state(one: Any, two: Any) -> bool:
+    """The same objects in the same dicts, lists and sets; plain values by value."""
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, dict):
+        same = [*one] == [*two]
+        return same and all(is_same_state(one[name], two[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(is_same_state, one, two))
+    plain = isinstance(one, str | int | float | set)
+    return one is two or (plain and bool(one == two))
+
+
+def make_global_generator() -> Any:
     """The generator that Keras makes, by a draw of Python's, when it is first needed.
-    Inside of `same_draws`, which forgets it."""
+    Inside of `same_draws`, which forgets it. None if there was one already."""
+    known = keras_state().get("global_seed_generator")
     with suppress(ImportError, AttributeError):
-        keras.seed_generator.global_seed_generator()
+        made = keras.seed_generator.global_seed_generator()
+        return made if made is not known else None
+    return None
 
 
 def _tracker() -> Any:

@@ -102,6 +102,14 @@ def variables_of_step(graph: Any, known: list[Any]) -> list[Any]:
     ]
 
 
+def touches(graph: Any, generator: Any) -> bool:
+    """Does the step draw from this generator of Keras'?"""
+    if generator is None:
+        return False
+    wanted = {id(handle) for handle in _handles(generator.state)}
+    return any(id(outside) in wanted for outside, _ in graph.captures)
+
+
 def draws_by_itself(graph: Any) -> bool:
     """Does it draw from a state that an operation keeps? Run eagerly, such operations
     share it with all others of their kind."""
@@ -113,6 +121,13 @@ def traced_step(train_function: Any, iterator: Any) -> Any:
     for function in _functions_in(train_function):
         return function.get_concrete_function(iterator).graph
     raise CannotPutBack("the model's train function is not one that Keras makes")
+
+
+def is_untraced(train_function: Any) -> bool:
+    """Is it a `tf.function`, or one in a closure, that was never called?"""
+    for function in _functions_in(train_function):
+        return bool(function.experimental_get_tracing_count() == 0)
+    return False
 
 
 def _functions_in(value: Any, depth: int = 3) -> Iterator[Any]:

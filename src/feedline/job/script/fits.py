@@ -45,6 +45,7 @@ class Fits:
         self._watch.trains(loop)
         given = bound.arguments.get("callbacks")
         loop.callbacks = hear_batches(given)
+        loop.acts_early = acts_before_the_first_step(given)
         loop.validation = validated(bound.arguments)
         self._ours = [self._callback(model, loop)]
         if self.live is not None:
@@ -199,13 +200,41 @@ _HOOKS = (
 )
 
 
+_EARLY = ("on_epoch_begin", "on_train_batch_begin", "on_batch_begin")
+
+
 def hear_batches(given: Any) -> tuple[str, ...]:
     """The names of those callbacks that are called for every batch."""
+    return tuple(type(each).__name__ for each in _listed(given) if _hears_batches(each))
+
+
+def acts_before_the_first_step(given: Any) -> bool:
+    """Does the user's own code in a callback run between the start of the training and
+    its first step? It may change what a step that is traced then sees."""
+    return any(
+        _has_own(each, hook) and not _is_keras(getattr(each, hook))
+        for each in _listed(given)
+        for hook in _EARLY
+    )
+
+
+def _listed(given: Any) -> list[Any]:
     given = getattr(given, "callbacks", given)
     if given is None:
-        return ()
-    callbacks = given if isinstance(given, list | tuple) else [given]
-    return tuple(type(each).__name__ for each in callbacks if _hears_batches(each))
+        return []
+    return [*given] if isinstance(given, list | tuple) else [given]
+
+
+def _has_own(callback: Any, hook: str) -> bool:
+    """Another than the one of Keras' plain callback, which does nothing."""
+    import keras
+
+    plain = getattr(keras.callbacks.Callback, hook)
+    return getattr(getattr(callback, hook, None), "__func__", None) is not plain
+
+
+def _is_keras(method: Any) -> bool:
+    return str(getattr(method, "__module__", "")).partition(".")[0] == "keras"
 
 
 def _hears_batches(callback: Any) -> bool:
@@ -213,9 +242,4 @@ def _hears_batches(callback: Any) -> bool:
 
     if type(callback) is keras.callbacks.ModelCheckpoint:
         return bool(callback.save_freq != "epoch")
-    plain = keras.callbacks.Callback
-    return any(
-        getattr(getattr(callback, hook, None), "__func__", None)
-        is not getattr(plain, hook)
-        for hook in _HOOKS
-    )
+    return any(_has_own(callback, hook) for hook in _HOOKS)

@@ -10,6 +10,7 @@ as long as nobody changes it (files, the values that Python reads) is let throug
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from feedline.job.tfdata import endings, ops
@@ -38,6 +39,33 @@ def why_not_same(root: Stage) -> str:
     if any(each.dtype == "variant" for each in root.spec):
         return f"{root.label()} gives datasets"
     return ""
+
+
+def same_for_the_same(stage: Stage) -> bool:
+    """Is this a map that always makes the same of the same element, whatever order the
+    elements come in?"""
+    return (
+        stage.op == ops.MAP
+        and bool(stage.functions)
+        and stage.args.get("deterministic") is not False
+        and not why_not_same(replace(stage, inputs=()))
+    )
+
+
+def repeats_without_python(root: Stage) -> bool:
+    """Does it give the same in every epoch, and without Python of the user's?"""
+    return not why_not_same(root) and not any(e.python for e in Pipeline(root).stages())
+
+
+def shuffle_before(stage: Stage) -> Stage | None:
+    """The shuffle that this map could as well stand before: only maps between the
+    two, of which each element is the same in every epoch; None where there is none."""
+    above = stage
+    while same_for_the_same(above):
+        (above,) = above.inputs
+    if above is stage or above.op != ops.SHUFFLE:
+        return None
+    return above if repeats_without_python(above.inputs[0]) else None
 
 
 def is_same_stage(op: str) -> bool:

@@ -158,6 +158,7 @@ class Fits:
                 say=runner.say,
                 budgeted=lambda seconds: runner.say_measuring(loop, seconds),
                 examined=lambda job, measured: self._examined(loop, job, measured),
+                shared=loop.strategy is None and not loop.acts_early,
             )
         except TooShort as short:
             runner.time.looked(where, time.perf_counter() - began)
