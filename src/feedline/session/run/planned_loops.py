@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class PlannedLoops:
+    """All such loops of a run."""
+
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
 
