@@ -8,7 +8,7 @@ from feedline.fixes.fix import Edit
 from feedline.fixes.saved import load, save
 from feedline.report.json import load as load_report
 from feedline.report.terminal import render
-from feedline.session.parent import Ran
+from feedline.session.ran import Ran
 from tests.cli.command import Done, here, with_session
 from tests.plans import somewhere
 from tests.report.samples import sample

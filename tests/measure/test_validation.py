@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feedline.job.script.validated import validated
 from feedline.measure.measurement import Estimate, StepTimes, ValidationTimes
 from feedline.measure.validation import Pass, by_experiment, in_passing
-from feedline.session.passes import Passes
+from feedline.session.validation.passes import Passes
 from tests.clock import FakeClock
 
 SECONDS = st.floats(0.0, 50.0)

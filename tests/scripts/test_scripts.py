@@ -19,7 +19,7 @@ slow = pytest.mark.slow
 
 EVERY = {script.name: script for script in scripts()}
 # State in the step, state in the map, lost steps, a loop of its own that is cured while
-# it trains. (A shuffle read again: `tests/session/test_run.py`, by a plan.)
+# it trains. (A shuffle read again: `tests/session/run/test_run.py`, by a plan.)
 IN_THE_GATE = (
     "callback_make_train_function",
     "gan_two_optimizers",

@@ -15,7 +15,7 @@ import msgspec
 
 from feedline.fixes.saved import SavedPlan
 from feedline.report.basis import Basis, Trained, plain_value
-from feedline.session.memory import Remembered, Uncured
+from feedline.session.plans.memory import Remembered, Uncured
 
 Mode = Literal["why", "run", "rehearse"]
 """why       measure the script, then stop it

@@ -24,7 +24,7 @@ ORDINARY = {
     "fixes/means/store/fingerprint.py": {"random"},  # a sentence
     "fixes/means/store/python.py": {"load"},  # a function of NumPy
     "fixes/means/workers/pydataset.py": {"shuffle"},  # an attribute of Keras
-    "job/script/watch.py": {"distribute"},  # a part of module names
+    "job/script/python_loops.py": {"distribute"},  # a part of module names
     "prove/live_shapes.py": {"distribute"},  # the same
     "job/source/mutating.py": {"shuffle"},  # a method of `random`
     "job/source/known_tensorflow.py": {"random"},  # of names of TensorFlow

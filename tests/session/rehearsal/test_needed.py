@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedline.session.memory import Uncured
+from feedline.session.plans.memory import Uncured
 from feedline.session.rehearsal.needed import by_memory
 
 SECONDS = st.floats(0, 1e6, allow_nan=False)

@@ -116,7 +116,9 @@ def _iterators(watch: Watch, module: ModuleType) -> None:
             dataset = watch.instead(dataset, where_of(sys._getframe(1)))
         original_init(self, dataset, *args, **kwargs)
         if watch.on and dataset is not None:
-            watch.tell(watch.iterator_made, self, dataset, sys._getframe(1))
+            watch.tell(
+                watch.python_loops.iterator_made, self, dataset, sys._getframe(1)
+            )
 
     cls.__init__ = init
     cls.__next__ = _watched_next(watch, cls.__next__)
@@ -156,7 +158,7 @@ def _watched_next(watch: Watch, original: Any) -> Any:
     @functools.wraps(original)
     def next_(self: Any, *args: Any, **kwargs: Any) -> Any:
         if watch.on and hasattr(self, marks.LOOP):
-            return watch.next_batch(self, original)
+            return watch.python_loops.next_batch(self, original)
         return original(self, *args, **kwargs)
 
     return next_
@@ -167,7 +169,9 @@ def _watched_iter(watch: Watch, original: Any) -> Any:
     def iter_(self: Any) -> Any:
         iterator = original(self)
         if watch.on:
-            watch.tell(watch.iterator_made, iterator, self, sys._getframe(1))
+            watch.tell(
+                watch.python_loops.iterator_made, iterator, self, sys._getframe(1)
+            )
         return iterator
 
     return iter_

@@ -5,8 +5,8 @@ loops train, keeps a few times per step, and calls `on_warm(loop)` once. What
 happens then is not its business. Its own cost is a handful of clock readings a
 step.
 
-This file has what all loops share, and the user's Python loops over a dataset;
-`functions.py` has those inside a `tf.function`, `fits.py` those of Keras.
+This file has what all loops share; `python_loops.py` has the user's Python loops over a
+dataset, `functions.py` those inside a `tf.function`, `fits.py` those of Keras.
 """
 
 from __future__ import annotations
@@ -22,21 +22,14 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from feedline.job import marks
-from feedline.job.loops.loop import Clock, InputFailed, LoopEnded
+from feedline.job.loops.loop import Clock, InputFailed
 from feedline.job.loops.own_steps import StepMaker
 from feedline.job.private import keras as keras_private
-from feedline.job.private import tensorflow as tf_private
 from feedline.job.script.fits import Fits
 from feedline.job.script.functions import Functions
+from feedline.job.script.python_loops import PythonLoops
 from feedline.job.source.frames import caller_of
-from feedline.job.source.lines import (
-    is_library,
-    package_of,
-    rounds_around,
-    user_frame,
-    where_of,
-)
+from feedline.job.source.lines import package_of, where_of
 from feedline.job.tfdata.pipeline import Where
 
 # Where tensors and variables have their `numpy()`, `__float__` and the like.
@@ -100,6 +93,7 @@ class Watch:
         self.stopped = False
         self.functions = Functions(self)
         self.fits = Fits(self)
+        self.python_loops = PythonLoops(self)
         # For `feedline run`: called before the first and after the last step of a
         # fit, before each of its epochs, before and after each pass of its
         # validation, with what Keras reads it from, and after the first step of a
@@ -119,9 +113,7 @@ class Watch:
         self.active: list[Any] = []
         self.began = False
         self.measured: Any = None
-        self._waiting: Any = None
         self._trace_depth = 0
-        self._candidates: dict[Where | None, Any] = {}
         self._thread = threading.get_ident()
 
     # ---------------------------------------------------------------- general
@@ -155,8 +147,8 @@ class Watch:
             return f"the training at {self.measured.where}"
         if self.fits.now is not None:
             return f"the training at {self.fits.now.where}"
-        if self._waiting is not None:
-            return f"the loop over a dataset at {self._waiting.where}"
+        if self.python_loops.waiting is not None:
+            return f"the loop over a dataset at {self.python_loops.waiting.where}"
         return "a tf.function" if self.functions.calling else None
 
     def follows(self) -> bool:
@@ -174,7 +166,7 @@ class Watch:
         self._thread = threading.get_ident()
         return True
 
-    def _in_thread(self) -> bool:
+    def in_thread(self) -> bool:
         return threading.get_ident() == self._thread
 
     @contextlib.contextmanager
@@ -196,7 +188,7 @@ class Watch:
     def value_read(self, frame: FrameType | None) -> None:
         """The host waits for a value. What TensorFlow and Keras read for
         themselves in an eager step is not the user's doing."""
-        if not self.active or self._trace_depth or not self._in_thread():
+        if not self.active or self._trace_depth or not self.in_thread():
             return
         while frame is not None and frame.f_code.co_filename.endswith(_TENSORS):
             frame = frame.f_back
@@ -239,7 +231,7 @@ class Watch:
         elif self._trace_depth == 0 and self.fits.now is None:
             if not self.active:
                 self.train_unfed(frame)
-            elif self._in_thread() or _is_replica():
+            elif self.in_thread() or _is_replica():
                 for loop in self.active:
                     loop.eager = True
                     if loop.step_code is None:
@@ -321,162 +313,6 @@ class Watch:
         if loop is None:
             return False
         return bool(loop.fed_by_us) or (self.stopped and _came_of_stopping(error))
-
-    # ----------------------------------------------------- a Python loop of the user's
-
-    def iterator_made(
-        self, iterator: Any, dataset: Any, frame: FrameType | None
-    ) -> None:
-        self.quiet = False
-        if tf_private.variant_tensor.on(dataset):
-            self.read_already.add(dataset)
-        if self._trace_depth or self.fits.now is not None or not _by_user(frame):
-            return
-        if not self.follows():
-            return
-        from feedline.job.loops.python import PythonLoop
-
-        where = where_of(frame)
-        loop = self._candidates.get(where)
-        if loop is None:
-            loop = self._candidates[where] = PythonLoop(where, self.clock, self.steps)
-            loop.epochs = (1, *rounds_around(frame))[-1]
-            inside = user_frame(frame)
-            loop.body = inside.f_code if inside is not None else None
-        elif loop.batches == 0:
-            # `zip(a, b)` makes both before it reads either. The loop is fed by
-            # the first; the other goes along as it is.
-            return
-        elif loop.measuring and dataset is not loop.dataset:
-            return
-        elif loop.trains_now:
-            loop.steps_per_epoch = loop.batches
-        loop.reads(dataset, iterator)
-        setattr(iterator, marks.LOOP, loop)
-
-    def next_batch(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
-        loop = getattr(iterator, marks.LOOP)
-        if self.stopped and loop.training:
-            raise ScriptStopped
-        if loop.idle and self.active and self._runs(loop):
-            return self._count(loop, iterator, original)
-        self.quiet = False
-        if self._trace_depth or self.functions.calling or not self.follows():
-            return original(iterator)
-        now = self.clock.now()
-        active = self.active
-        if not active or active[-1] is not loop:
-            self._enter(loop)
-        if not loop.measuring:
-            if loop.opened is not None:
-                self._step_ended(loop, now)
-            if self.ready(loop, now):
-                self.measure(loop)
-        if loop.measuring:
-            with self.pause():
-                try:
-                    return loop.next_batch()
-                except LoopEnded:
-                    pass
-                except InputFailed as failure:
-                    self.measured = None
-                    raise failure.error from None
-        self._waiting = loop
-        try:
-            batch = self._take(loop, iterator, original)
-        except BaseException:
-            self._leave(loop)
-            raise
-        finally:
-            self._waiting = None
-        if loop.began is None:
-            loop.began = now
-        if self.listener is not None:
-            self.tell(self.listener.batch, loop, batch)
-        loop.batches += 1
-        loop.opened = now
-        loop.fetched = self.clock.now() - now
-        loop.traced_at = self.tracing_seconds
-        loop.inside_now = 0.0
-        return batch
-
-    def _runs(self, loop: Any) -> bool:
-        """Is it the one that ran last, with nothing begun meanwhile?"""
-        return (
-            self.active[-1] is loop
-            and threading.get_ident() == self._thread
-            and not (self._trace_depth or self.functions.calling)
-        )
-
-    def _count(self, loop: Any, iterator: Any, original: Callable[[Any], Any]) -> Any:
-        """The next batch of a loop that need not be noted any more."""
-        self.quiet = True
-        self.clock.now()  # a sign of life
-        loop.steps += 1
-        loop.batches += 1
-        try:
-            return self._take(loop, iterator, original)
-        except BaseException:
-            self._leave(loop)
-            raise
-
-    def _take(self, loop: Any, iterator: Any, original: Callable[[Any], Any]) -> Any:
-        if loop.together is None:
-            return original(iterator)
-        with self.pause():
-            return loop.take_together(iterator, original)
-
-    def _enter(self, loop: Any) -> None:
-        """It is read: loops inside of it are over, by `break` perhaps."""
-        if loop in self.active:
-            del self.active[self.active.index(loop) + 1 :]
-        else:
-            self.active.append(loop)
-
-    def _leave(self, loop: Any) -> None:
-        if loop in self.active:
-            del self.active[self.active.index(loop) :]
-        loop.opened = None
-        self.quiet = False
-        if loop.trains_now:
-            loop.steps_per_epoch = loop.batches
-
-    def _step_ended(self, loop: Any, now: float) -> None:
-        """The body of the step before has run."""
-        period = now - loop.opened
-        if not loop.trains_now:
-            if loop.where is not None:
-                self.untrained[loop.where] += 1
-            return
-        inside = loop.inside_now + loop.fetched if loop.inside_now else period
-        self.note_step(loop, period, inside)
-        if len(loop.waits) < len(loop.periods):
-            loop.waits.append(loop.fetched)
-        if self.listener is not None:
-            self.tell(self.listener.step, loop, period, loop.fetched)
-        if loop.steps == 1:
-            loop.first_step_seconds = period
-            loop.first_step_tracing = self.tracing_seconds - loop.traced_at
-            if self.first_step is not None:
-                self.first_step(loop)
-        if loop.steps == 2:
-            loop.warm_at = now
-
-
-def _by_user(frame: FrameType | None) -> bool:
-    """Did the user's code (or a helper such as tqdm) ask for this iterator, and
-    not Keras' or a strategy's own machinery?"""
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not is_library(name):
-            return True
-        package = package_of(name)
-        if package in ("keras", "tf_keras") or "distribute" in name:
-            return False
-        if package != "tensorflow" and "feedline" not in name:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _is_replica() -> bool:

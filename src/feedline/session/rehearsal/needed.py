@@ -7,7 +7,7 @@ loop itself) is remembered by that run, and a later one may rehearse it.
 
 from __future__ import annotations
 
-from feedline.session.memory import Uncured
+from feedline.session.plans.memory import Uncured
 from feedline.session.worth import rehearsal_pays
 
 

@@ -26,12 +26,13 @@ from feedline.job.tfdata.pipeline import Pipeline
 from feedline.process import threads
 from feedline.process.channel import Channel
 from feedline.process.voice import Voice
+from feedline.session.live.training_time import training_s
 from feedline.session.messages import Order, Outcome
-from feedline.session.own_loops import training_s
-from feedline.session.plans import plan_for
+from feedline.session.plans.plan import plan_for
 from feedline.session.rehearsal import landlock, native
 from feedline.session.rehearsal.seal import Seal
-from feedline.session.runner import Runner, said
+from feedline.session.run.fits import why_not_here
+from feedline.session.run.runner import Runner, said
 from feedline.session.seen import seen_by
 from feedline.session.worth import Budget, TooShort
 
@@ -136,13 +137,13 @@ class Rehearsal(Runner):
         """Could it be measured in the run itself? Then this was not needed."""
         import tensorflow as tf
 
-        if not self._is_wanted() or not isinstance(loop.source, tf.data.Dataset):
+        if not self.is_wanted() or not isinstance(loop.source, tf.data.Dataset):
             return
         with self.watch.pause():
             pipeline = self.pipeline_of(loop.source)
             if pipeline is None:
                 return
-            if not (self.order.everything or self.why_not_here(loop, pipeline)):
+            if not (self.order.everything or why_not_here(loop, pipeline)):
                 self.end()
             self.bound_at_start(loop, pipeline)
 
@@ -196,7 +197,7 @@ class Rehearsal(Runner):
     def _experiment(self, loop: Any, pipeline: Pipeline) -> Experiment[None]:
         from feedline.job.tfdata.owners import reachable
         from feedline.session.experiment import examine_and_search
-        from feedline.session.stand_ins import shared
+        from feedline.session.plans.stand_ins import shared
 
         # Before we make datasets of the same stages.
         used, reached = shared(pipeline), reachable(pipeline)
@@ -219,7 +220,7 @@ class Rehearsal(Runner):
             Outcome(
                 rehearsed=True,
                 plan=plan_for(loop, now, pipeline, cured),
-                basis=self._basis(loop, job, measured, cured),
+                basis=self.basis(loop, job, measured, cured),
                 loops=1,
             )
         )

@@ -1,0 +1,193 @@
+"""Whatever the script reads after a dataset was tuned, it reads as without us.
+
+A pipeline is made stage by stage, some of its stages stay in variables, the last one
+is tuned and read. Then the script goes on: it reads what it kept, and datasets that it
+makes of that. Each shuffle must have gone on from where the script left it.
+"""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from feedline import fixes
+from feedline.errors import FeedlineError
+from feedline.fixes.fix import CannotFix, Edit
+from feedline.session.plans import stand_ins
+from tests.job.elements import elements
+from tests.job.strategies import SOURCES, STEPS, recipes
+from tests.session.test_tune import looked_at
+
+pytestmark = pytest.mark.tensorflow
+
+MOST = 60
+LATER = {
+    "itself": lambda d: d,
+    "take": lambda d: d.take(5),
+    "skip": lambda d: d.skip(1),
+    "batch": lambda d: d.batch(3),
+    "repeat": lambda d: d.repeat(2),
+    "twice": lambda d: d.take(4).repeat(2),
+    "shuffle": lambda d: d.shuffle(3, seed=1),
+    "zip": lambda d: tf.data.Dataset.zip((d.take(6), tf.data.Dataset.range(6))),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_seed(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEEDLINE_CACHE", str(tmp_path / "store"))
+    tf.random.set_seed(None)
+    yield
+    tf.random.set_seed(None)
+
+
+def stages_of(recipe):
+    """Every stage of the recipe, the source first."""
+    made, names = [SOURCES[recipe.source](recipe.number)], [recipe.source]
+    for step in recipe.steps:
+        dataset, names = STEPS[step][2](made[-1], names, recipe.number)
+        made.append(dataset)
+    return made
+
+
+class Script:
+    """Keeps some of the stages, and the last."""
+
+    def __init__(self, recipe, held):
+        made = stages_of(recipe)
+        self.kept = [made[place % len(made)] for place in held]
+        self.last = made[-1]
+
+    def goes_on(self, later, read):
+        """The last stage twice, as a training would; then all that comes later. Where
+        the script itself fails (a batch of unlike elements), that is the end of it."""
+        seen = []
+        try:
+            seen += [read(self.last), read(self.last)]
+            for place, way in later:
+                known = [*self.kept, self.last]
+                seen.append(read(LATER[way](known[place % len(known)])))
+        except tf.errors.OpError as error:
+            seen.append(type(error).__name__)
+        return seen
+
+
+def plainly(dataset):
+    return elements(dataset, MOST)
+
+
+def instead(dataset):
+    found = stand_ins.instead_of(dataset)
+    return elements(dataset if found is None else found, MOST)
+
+
+def goes_on_as_without(recipe, held, later, chosen):
+    """False where nothing could be applied."""
+    expected = Script(recipe, held).goes_on(later, plainly)
+    proposals = list(fixes.proposals(looked_at(stages_of(recipe)[-1]), ("exact",)))
+    if not proposals or not expected[0]:
+        return False
+    script = Script(recipe, held)
+    edits = (proposals[chosen % len(proposals)].edit,)
+    try:
+        stand_ins.tuned(script.last, edits)
+    except (CannotFix, FeedlineError):
+        return False
+    seen = script.goes_on(later, instead)
+    assert seen == expected or not repeats(recipe, held, later, expected), edits
+    return True
+
+
+def repeats(recipe, held, later, expected):
+    """Does the script by itself always read the same? TensorFlow makes maps parallel:
+    how far they draw ahead of a zip that ends early, the machine decides."""
+    return all(
+        Script(recipe, held).goes_on(later, plainly) == expected for _ in range(12)
+    )
+
+
+WORLD = (
+    recipes(),
+    st.lists(st.integers(0, 7), max_size=2),
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(sorted(LATER))),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(0, 20),
+)
+EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@settings(EVERY, max_examples=40, derandomize=True)
+@given(*WORLD)
+def test_what_the_script_reads_later(recipe, held, later, chosen):
+    assume(goes_on_as_without(recipe, held, later, chosen))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@settings(EVERY, max_examples=1000, derandomize=False)
+@given(*WORLD)
+def test_what_a_thousand_scripts_read_later(recipe, held, later, chosen):
+    assume(goes_on_as_without(recipe, held, later, chosen))
+
+
+def base(number=40):
+    return tf.data.Dataset.range(number).map(lambda x: x * 3).shuffle(40, seed=7)
+
+
+def test_another_dataset_from_the_same_shuffle_goes_on_from_the_copy():
+    shuffled = base()
+    plain = [elements(shuffled.batch(4)), elements(shuffled.batch(8))]
+    shuffled = base()
+    first = shuffled.batch(4)
+    tuned = stand_ins.tuned(first, (Edit("parallel-map", 1, {}),))
+    assert stand_ins.instead_of(first) is tuned is not first
+    assert [instead(first), instead(shuffled.batch(8))] == plain
+
+
+def test_a_shuffle_that_others_can_reach_is_not_taken_apart():
+    shuffled = base()
+    with pytest.raises(CannotFix, match="in another way"):
+        stand_ins.tuned(shuffled.batch(4), (Edit("shuffle-ids", 2, {}),))
+    alone = base().batch(4)  # nobody holds its shuffle
+    assert stand_ins.tuned(alone, (Edit("shuffle-ids", 2, {}),)) is not alone
+
+
+def test_a_shuffle_and_the_repeat_behind_it_stay_together():
+    """TensorFlow makes one stage of them, which draws otherwise than the two do."""
+    one = base().repeat(2).batch(4)
+    with pytest.raises(CannotFix, match="the repeat behind it"):
+        stand_ins.tuned(one, (Edit("shuffle-ids", 2, {}),))
+    shuffled = base(20)  # every pass is read to its end
+    plain = [plainly(shuffled), *(plainly(shuffled.repeat(2)) for _ in range(3))]
+    shuffled = base(20)
+    stand_ins.tuned(shuffled, (Edit("prefetch", None, {}),))
+    later = [instead(shuffled), *(instead(shuffled.repeat(2)) for _ in range(3))]
+    assert later == plain
+
+
+def noisy(dataset):
+    return dataset.map(
+        lambda x: x + tf.random.uniform([], maxval=100, dtype=tf.int64, seed=5)
+    )
+
+
+@pytest.mark.parametrize(
+    "edit", [Edit("parallel-map", 3, {"split": True}), Edit("prefetch", None, {})]
+)
+def test_what_is_drawn_ahead_is_not_missing_from_the_next_pass(edit):
+    last = noisy(base())
+    plain = [plainly(last), plainly(last.take(4).repeat(2)), plainly(last)]
+    last = noisy(base())
+    stand_ins.tuned(last, (edit,))
+    assert [instead(last), instead(last.take(4).repeat(2)), instead(last)] == plain
+
+
+def test_draws_below_a_shuffle_do_not_run_ahead():
+    behind = noisy(tf.data.Dataset.range(40)).shuffle(4, seed=1)
+    with pytest.raises(CannotFix, match="see that they run ahead"):
+        stand_ins.tuned(behind, (Edit("parallel-map", 1, {"split": True}),))
