@@ -76,10 +76,10 @@ class SavedPlan:
                 raise PlanError(
                     f"the plan asks for {edit.fix}, which is {grade}: "
                     f"{_MEANS[grade]}. Allow it with --allow {grade}, or remove the "
-                    "plan's file to measure anew without it"
+                    "plan's file to measure again without it"
                     if grade != "advice"
                     else f"the plan asks for {edit.fix}, which needs a person. Remove "
-                    "the plan's file to measure anew"
+                    "the plan's file to measure again"
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def load(path: Path) -> SavedPlan:
 
 def unusable(path: Path, reason: Exception) -> PlanError:
     return PlanError(
-        f"cannot use the plan {path}: {reason}. Remove the file to measure anew"
+        f"cannot use the plan {path}: {reason}. Remove the file to measure again"
     )
 
 

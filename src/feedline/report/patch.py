@@ -149,7 +149,7 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
         if place.op == "def":
             continue
         if place.op == "for":
-            refused[number] = "a loop is moved by hand"
+            refused[number] = "a loop cannot be moved by an edit: move it yourself"
             continue
         try:
             call = locate(document.tree, place, count(places, place))

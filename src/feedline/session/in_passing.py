@@ -136,7 +136,7 @@ class InPassing:
             for each in seen.live:
                 each.stop()
             names = ", ".join(each.proposal.edit.fix for each in seen.live)
-            self._say(f"{names} taken out: it did not make the steps faster")
+            self._say(f"removed {names}: the steps did not get faster")
         return found > _MOSTLY * (found + made)
 
     def _fed(
@@ -189,7 +189,7 @@ class InPassing:
             reason = seen.hidden or "it ended too soon"
             unknown.insert(0, f"how long a step waits for its input: {reason}")
         job = job_of(loop, watch, batch_size=seen.batch_size)
-        tried = "No fix was tried" if not seen.live else "No fix was measured apart"
+        tried = "No fix was tried" if not seen.live else "No fix was measured by itself"
         notes = [*job.notes, f"{tried}: {self.why[id(loop)]}."]
         if job.eager:
             notes.append(

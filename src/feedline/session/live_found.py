@@ -20,7 +20,7 @@ from feedline.measure.measurement import Estimate, Measurement, StepTimes
 from feedline.prove.proof import Cured
 from feedline.session.live_trial import LiveTrial
 
-_NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
+_NOT_SEEN = "what a step costs with ready batches: it was not fed any"
 
 
 def found_by(

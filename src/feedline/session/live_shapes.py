@@ -219,7 +219,7 @@ class LiveShapes:
         kind = kind or kind_of(call)
         if kind is None:
             if self.traced_again:
-                raise CannotRun("it is called with other things than tensors")
+                raise CannotRun("it is called with arguments that are not tensors")
             return
         self._seen[kind] = Shape()
         self._examples[kind] = call
@@ -284,7 +284,7 @@ class LiveShapes:
         if forbidden := options_forbid(function):
             raise CannotRun(forbidden)
         if self.loop.strategy is not None:
-            raise CannotRun("a strategy runs it")
+            raise CannotRun("it runs under a strategy")
         if caught(frame):
             raise CannotRun("the script would catch an error in it")
         if self._traced_elsewhere():
@@ -320,7 +320,7 @@ class LiveShapes:
         if not isinstance(python, types.FunctionType) or is_library(
             python.__code__.co_filename
         ):
-            raise CannotRun("it is no function of the script's")
+            raise CannotRun("it is not a function of the script")
         check_traces_unseen(python)
         return dependencies_of_trace(python, owner, kind.objects)
 
@@ -426,13 +426,13 @@ class LiveShapes:
     def _note(self, seconds: float, trace_s: float | None = None) -> None:
         self.account.note(seconds, trace_s)
         if -self.account.saved > _LOST * self.trace_s:
-            self.stop("it came to take longer than tracing each shape")
+            self.stop("it took longer than tracing each shape")
 
 
 def _not_allowed(found: OpenShapes) -> str:
     if not found.repeats:
         return (
-            "the step does not repeat itself to the bit in TensorFlow, so that nobody "
-            "can tell whether it is the same; it needs --allow numeric"
+            "the step does not give the same bits twice in TensorFlow, so it cannot be "
+            "compared; it needs --allow numeric"
         )
     return f"the results differ by {found.largest:.1e}; it needs --allow numeric"

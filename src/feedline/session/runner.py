@@ -340,10 +340,10 @@ class Runner(Examination):
         self.recalled = plan
         names = ", ".join(edit.fix for edit in plan.edits)
         self.say(
-            f"applying {names}, as an earlier run found (--fresh measures anew)"
+            f"applying {names}, as an earlier run found (--fresh measures again)"
             if names
             else "an earlier run found no fix that helps; your script runs unchanged "
-            "(--fresh measures anew)"
+            "(--fresh measures again)"
         )
 
     def outdated(self, where: str, reason: str) -> None:

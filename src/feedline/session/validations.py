@@ -96,7 +96,7 @@ class Validations:
                 else:
                     self._take_out_if_slower(loop, iterator, fit)
         except Exception as error:  # it costs the fixes, not the validation
-            log.info("the validation is left as it is", exc_info=True)
+            log.info("the validation is left unchanged", exc_info=True)
             fit.why_not = str(error)
         steps = iterator.num_batches
         fit.passes.begins(
@@ -238,7 +238,7 @@ class Validations:
         if plan.edits:
             self.runner.say(
                 f"applying {_names(plan.edits)} to the {where}, as an earlier run "
-                "found (--fresh measures anew)"
+                "found (--fresh measures again)"
             )
 
     # ------------------------------------------------------------------- measuring
@@ -339,8 +339,8 @@ class Validations:
             self._plans = [each for each in self._plans if each[0].where != where]
             self.runner.remember(Remembered(nothing, self.runner.order.seconds))
         self.runner.say(
-            f"the {where} takes {took:.3g} s with the fixes and took less without: "
-            "they are taken out again"
+            f"the {where} takes {took:.3g} s with the fixes, more than without: they "
+            "are removed"
         )
 
     # -------------------------------------------------------------- without a trial
@@ -383,7 +383,7 @@ class Validations:
             for each in fit.live:
                 each.stop()
             names = _names(tuple(each.proposal.edit for each in fit.live))
-            self.runner.say(f"{names} taken out: the validation did not get faster")
+            self.runner.say(f"removed {names}: the validation did not get faster")
 
 
 def _cured(fit: _Validation) -> Cured | None:

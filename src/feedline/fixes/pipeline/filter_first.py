@@ -1,8 +1,8 @@
 """What is thrown away is thrown away before the expensive work
 
-A filter that looks only at components which the map before it passes on unchanged
-gives the same answer before that map. The elements that remain, and their order,
-are the same: exact.
+A filter that looks only at components which the map before it passes on unchanged gives
+the same answer before that map. The elements that remain, and their order, are the
+same: exact.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A slow element no longer holds up those behind it
 
-`deterministic = False`: parallel stages deliver what is ready first. The order
-inside an epoch changes and differs from run to run: reordered. Left alone where a
-later stage would make other elements in another order (a seeded draw, `take`,
-`enumerate`, `padded_batch`, a remainder that is dropped).
+`deterministic = False`: parallel stages deliver what is ready first. The order inside
+an epoch changes and differs from run to run: reordered. Not used where a later stage
+would turn another order into other elements (a seeded draw, `take`, `enumerate`,
+`padded_batch`, a remainder that is dropped).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The step runs as a graph, not operation by operation
 
 With `run_eagerly=True` (often left over from debugging), or in a custom loop whose step
-has no `tf.function`, Python starts every operation. Compiled, the same operations run as
-one graph. TensorFlow's optimizer of graphs (Grappler) is off for it, because merged
+has no `tf.function`, Python starts every operation. Compiled, the same operations run
+as one graph. TensorFlow's optimizer of graphs (Grappler) is off for it, because merged
 operations round differently. The fix is exact only where the weights come out bit for
-bit the same, compared as the job runs; else it is numeric, as it is where the step itself
-does not give the same bits twice.
+bit the same, compared as the job runs; else it is numeric, as it is where the step
+itself does not give the same bits twice.
 
 In a fit, Keras' train step or yours is compiled; in a loop of your own, the function
 that takes the gradients or, where the step is written straight into the loop, the lines
@@ -13,8 +13,8 @@ from `with tf.GradientTape()` to the last that trains. Only a proved plan change
 loop, while the script is loaded; your file stays as it is.
 
 Everything that the step does must mean the same in a graph. It may use models,
-optimizers, metrics, `tf`, and functions and layers of yours for which the same holds. It
-may not print, keep anything in Python objects, read values back (`.numpy()`), catch
+optimizers, metrics, `tf`, and functions and layers of yours for which the same holds.
+It may not print, keep anything in Python objects, read values back (`.numpy()`), catch
 errors or draw by `tf.random`. If the script later changes what the step uses (a layer's
 `trainable`, a number), it runs from Python again, and one line says so. What a fit
 evaluates is left as it is.

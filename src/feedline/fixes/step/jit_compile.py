@@ -1,8 +1,8 @@
 """XLA compiles the step
 
-`jit_compile=True` fuses the step's operations into few. Sums are made in another
-order, so the last bits differ: numeric. In a loop of the script's own the step is one
-that `compile-step` has made a graph of.
+`jit_compile=True` fuses the step's operations into few. Sums are made in another order,
+so the last bits differ: numeric. In a loop of your own, `compile-step` must have made
+the step a graph.
 """
 
 from __future__ import annotations

@@ -2,16 +2,17 @@
 
 `steps_per_execution`: Keras calls TensorFlow once for up to 64 steps, so what a call
 costs is paid once for all of them. The arithmetic is that of single steps; the fix is
-exact only where the weights come out bit for bit the same. Only training is launched so:
-`evaluate`, `predict` and the validation of a fit run as before.
+exact only where the weights come out bit for bit the same. Only training is launched
+so: `evaluate`, `predict` and the validation of a fit run as before.
 
-The number of steps in an epoch must be known beforehand. With `fit(steps_per_epoch=...)`
-the launches divide it, because Keras would train past its end. Callbacks hear of batches
-less often, so the fix is not proposed where one of yours may act on batches.
+The number of steps in an epoch must be known beforehand. With
+`fit(steps_per_epoch=...)` the launches divide it, because Keras would train past its
+end. Callbacks hear of batches less often, so the fix is not proposed where one of yours
+may act on batches.
 
-In a loop of your own, nothing but the step may be in the loop (metrics may be updated): no
-counter, no `print`, no `break`. Python then sees the last batch of each launch, and always
-the last of the data, so all names hold what they would hold.
+In a loop of your own, nothing but the step may be in the loop (metrics may be updated):
+no counter, no `print`, no `break`. Python then sees the last batch of each launch, and
+always the last of the data, so all names hold what they would hold.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _import_name(tree: Tree, imports: dict[str, str]) -> tuple[str, bool]:
         if name not in taken:
             return name, False
     first = next(iter(imports))
-    raise CannotEdit(f"{first} is taken for something else in this file")
+    raise CannotEdit(f"{first} means something else in this file")
 
 
 def _import(tree: Tree, call: Call, new: bytes) -> Splice:
