@@ -192,8 +192,8 @@ def _run(report: Report) -> str:
     if run.ends_wait and run.pass_end_wait_s is not None:
         start += (
             f"; {run.passes_waited} of {run.passes_ended} passes over the data ended "
-            "with a wait for tf.data's AUTOTUNE thread, "
-            f"{seconds(run.pass_end_wait_s)} in all; `feedline run` avoids it"
+            f"with a wait of {seconds(run.pass_end_wait_s)} for tf.data's AUTOTUNE "
+            "thread, which `feedline run` avoids"
         )
     return (
         f"imports {seconds(run.import_s)}, preparing {seconds(run.prepare_s)}, "
