@@ -71,7 +71,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     shuffle = find(pipeline, edit.stage)
     if shuffle.op != ops.SHUFFLE or not _repeats(shuffle.inputs[0]):
-        raise CannotFix(f"{shuffle.label()} is no shuffle of what stays the same")
+        raise CannotFix(f"{shuffle.label()} does not shuffle what stays the same")
     wanted = edit.args.get("maps", 0)
     maps = _maps_after(pipeline, shuffle)[:wanted]
     if not maps or len(maps) < wanted:

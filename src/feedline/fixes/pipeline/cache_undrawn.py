@@ -79,7 +79,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = find(pipeline, edit.stage)
     before = _order(pipeline, stage) if _draws(stage) else None
     if before is None:
-        raise CannotFix(f"{stage.label()} cannot be taken apart")
+        raise CannotFix(f"{stage.label()} cannot be split")
     parts = apart(stage)
     if parts.bytes > int(edit.args.get("most", 0)):
         raise CannotFix(f"{parts.bytes} bytes of each element are too much to keep")

@@ -44,7 +44,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
     stage = conditions.stage_of(pipeline, edit, ops.SHUFFLE)
     first = _fed_by(stage)
     if first.op != ops.MAP:
-        raise CannotFix(f"{stage.label()} does not stand behind a map")
+        raise CannotFix(f"{stage.label()} does not follow a map")
     conditions.sure(first)
     return stage
 

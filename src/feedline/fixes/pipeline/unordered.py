@@ -101,7 +101,7 @@ def _edit(source: Source, _: Place) -> None:
     if not source.takes("deterministic"):
         raise CannotEdit(BY_HAND)
     if source.argument("num_parallel_calls") is None:
-        raise CannotEdit("it does not run in parallel by an argument of its own")
+        raise CannotEdit("it has no argument that makes it parallel")
     source.set_argument("deterministic", "False")
 
 

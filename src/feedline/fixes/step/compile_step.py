@@ -84,7 +84,7 @@ def check(target: Target) -> tuple[Dependency, ...]:
     try:
         return dependencies_of_model(target.model)
     except CannotRun as reason:
-        raise CannotFix(f"the step may not be the same as a graph: {reason}") from None
+        raise CannotFix(f"the step may differ as a graph: {reason}") from None
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
@@ -131,7 +131,7 @@ def _comment(place: Place, _: str) -> str:
     if place.op != "def":
         return "run_eagerly=False in the model's compile(...)"
     options = "(jit_compile=True)" if place.edit.args.get("fused") else ""
-    return f"the step as a function of its own, with @tf.function{options} above it"
+    return f"the step in its own function, with @tf.function{options} above it"
 
 
 def _edit(source: Source, _: Place) -> None:

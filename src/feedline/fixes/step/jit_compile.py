@@ -60,7 +60,7 @@ def check(target: Target) -> None:
     if target.model.jit_compile:
         raise CannotFix("XLA compiles the step already")
     if target.model.run_eagerly:
-        raise CannotFix("the step is no graph: it runs eagerly")
+        raise CannotFix("the step is not a graph: it runs eagerly")
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001

@@ -107,7 +107,7 @@ def check(target: Target) -> None:
     and no data that may see them."""
     target.alone()
     if target.model.run_eagerly:
-        raise CannotFix("the step is no graph: it runs eagerly")
+        raise CannotFix("the step is not a graph: it runs eagerly")
     if target.model.steps_per_execution != 1:
         raise CannotFix("the script launches several steps at once already")
     if heard := batch_callbacks(Job("fit", callbacks=target.callbacks)):
