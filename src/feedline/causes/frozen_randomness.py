@@ -64,7 +64,7 @@ def detect(job: Job, _: Measurement) -> Iterator[Finding]:
         else:
             continue
         evidence = (
-            f"{(values or drawn)[0].label()} stands before {cache.label()}: every "
+            f"{(values or drawn)[0].label()} comes before {cache.label()}: every "
             f"epoch after the first {what}. It costs no time, but the model "
             "learns less."
         )

@@ -211,4 +211,4 @@ def _perform(
     text = comments.said(place, autotune_at(document, at), refused)
     if comments.put(document, at, text):
         return Outcome(place, "comment", refused)
-    return Outcome(place, "left", "no comment can stand at this line")
+    return Outcome(place, "left", "no comment fits at this line")

@@ -21,7 +21,7 @@ def compile_call(tree: Tree, place: Place) -> Call:
         raise CannotEdit("the call of compile is not on this line")
     fits = [call for call in here if call.name == "fit" and call.receiver is not None]
     if len(fits) != 1 or fits[0].receiver is None:
-        raise CannotEdit("which model is trained cannot be told from this line")
+        raise CannotEdit("this line does not show which model is trained")
     model = tree.code(fits[0].receiver)
     calls = [
         call
