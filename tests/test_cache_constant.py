@@ -197,7 +197,10 @@ def test_too_many_files_and_files_elsewhere(tmp_path):
     with pytest.raises(Unknown, match="10,000 files"):
         Files().add([str(tmp_path / str(number)) for number in range(MOST + 1)])
     os.mkfifo(tmp_path / "pipe")
-    for name, why in (("gs://b/x", "not on a disk"), (tmp_path / "pipe", "no plain")):
+    for name, why in (
+        ("gs://b/x", "not on a disk"),
+        (tmp_path / "pipe", "not a plain"),
+    ):
         with pytest.raises(Unknown, match=why):
             Files().add([str(name)])
     # What is no file may be a label, as long as it stays none.

@@ -52,7 +52,7 @@ class ScriptError(FeedlineError):
 
 
 class NoTrainingLoop(FeedlineError):
-    """The script ended and no training loop that lasts was seen."""
+    """The script ended without a training loop long enough to measure."""
 
     exit_code = 3
 

@@ -17,7 +17,7 @@ def test_frozen_randomness():
     assert wrong.names() == ["frozen-randomness"]
     assert wrong.findings()[0].cost_ms == 0
     assert str(wrong.findings()[0].where) == "train.py:3"
-    assert "map(crop) stands before cache()" in wrong.findings()[0].evidence
+    assert "map(crop) comes before cache()" in wrong.findings()[0].evidence
     right = (SLICES, part("cache"), parts[1], BATCH)
     assert "frozen-randomness" not in case(*right, AHEAD, epochs=5).names()
     assert "frozen-randomness" not in case(*parts, AHEAD, epochs=1).names()

@@ -64,7 +64,8 @@ def test_an_option_of_ours_behind_the_script_is_the_scripts_and_that_is_said():
     done = run("x.py", "--allow", "mine", "--json=a", "-m", script=repeats)
     assert done.stdout.startswith("[['x.py', '--allow', 'mine', '--json=a', '-m']")
     assert done.stderr == (
-        "feedline: --allow, --json: given to the script, as is all after its name\n"
+        "feedline: --allow, --json: passed to the script, like everything after its "
+        "name\n"
     )
 
 
@@ -95,7 +96,7 @@ def test_a_damaged_plan_is_bad_input(tmp_path):
     path.write_text("{", "utf-8")
     done = run("--plan", str(path), "x.py", script=ran)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Remove the file to measure anew" in done.stderr
+    assert "Remove the file to measure again" in done.stderr
     assert path.read_text("utf-8") == "{"
 
 

@@ -168,5 +168,5 @@ def test_exact_is_always_allowed():
         "numeric",
     )
     for bad in ("advice", "all", "Exact", ""):
-        with pytest.raises(FeedlineError, match="is no grade"):
+        with pytest.raises(FeedlineError, match="cannot be allowed"):
             grades((bad,))

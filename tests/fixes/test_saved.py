@@ -155,7 +155,7 @@ def test_a_damaged_plan_is_refused_in_one_sentence(tmp_path, content):
     with pytest.raises(PlanError) as refusal:
         load(path)
     assert "train.plan" in str(refusal.value)
-    assert "Remove the file to measure anew" in str(refusal.value)
+    assert "Remove the file to measure again" in str(refusal.value)
     assert len(str(refusal.value)) < 400
     assert refusal.value.exit_code == 2
 

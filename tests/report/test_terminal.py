@@ -74,10 +74,10 @@ def test_the_validation_has_a_line_where_it_is_worth_one():
 
 
 def test_waits_at_the_end_of_a_pass():
-    assert "AUTOTUNE's" not in render(sample())
+    assert "AUTOTUNE thread" not in render(sample())
     run = replace(sample().run, passes_ended=18, passes_waited=7, pass_end_wait_s=0.412)
     text = " ".join(render(sample(run=run)).split())
-    assert "7 of 18 passes over the data waited 0.4 s at their end for" in text
+    assert "7 of 18 passes over the data ended with a wait of 0.4 s for" in text
 
 
 def test_markup_of_the_script_is_shown_not_obeyed():

@@ -59,7 +59,7 @@ def quantised():
             "constraint",
         ),
         (lambda: keras.layers.Embedding(40, 6, trainable=False), "not trainable"),
-        (lambda: Louder(40, 6), "Louder looks up in a way of its own"),
+        (lambda: Louder(40, 6), "Louder looks up in its own way"),
         (lora, "LoRA"),
         (quantised, "quantised"),
     ],

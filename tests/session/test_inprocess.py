@@ -194,7 +194,7 @@ def test_a_generator_that_keeps_a_state_is_not_read():
 
 
 def test_an_empty_dataset():
-    with pytest.raises(FeedlineError, match="came to its end"):
+    with pytest.raises(FeedlineError, match="dataset ended before"):
         feedline.why(make_model(), make_dataset().take(0), seconds=1)
 
 

@@ -2,15 +2,14 @@
 
 ## What it is
 
-The machine has a GPU or another accelerator, but TensorFlow lists only the CPU:
-a build without GPU support, a driver that is missing or too old, CUDA libraries
-that are not found, or `CUDA_VISIBLE_DEVICES` set to nothing.
+The machine has a GPU or another accelerator, but TensorFlow lists only the CPU: a build
+without GPU support, a driver that is missing or too old, CUDA libraries that are not
+found, or `CUDA_VISIBLE_DEVICES` set to nothing.
 
 ## Why it is slow
 
 Everything is computed on the CPU's few cores. How much faster the device would be
-cannot be measured before it works, so the cost given is the most it could be:
-all of the computing.
+cannot be measured before it works, so the cost is an upper bound: all of the computing.
 
 ## Example
 
@@ -31,9 +30,9 @@ subprocess.run([sys.executable, "-m", "pip", "install", "tensorflow[and-cuda]"])
 
 ## Fix
 
-- `install-accelerator` (advice): install the build of TensorFlow and the driver
-  that belong to the device, then measure again. A very small model may still be
-  faster on the CPU.
+- `install-accelerator` (advice): install the build of TensorFlow and the driver that
+  belong to the device, then measure again. A very small model may still be faster on
+  the CPU.
 """
 
 from __future__ import annotations

@@ -2,19 +2,19 @@
 
 ## What it is
 
-A batch looks up a few thousand rows of an embedding table, but a step reads or
-writes all of them. Most optimizers update every row: they decay its moments, or
-turn the sparse gradient into one as large as the table. Plain SGD writes only the
-touched rows, and pays in the look-up.
+A batch looks up a few thousand rows of an embedding table, but a step reads or writes
+all of them. Most optimizers update every row: they decay its moments, or turn the
+sparse gradient into one as large as the table. Plain SGD writes only the touched rows,
+but the look-up reads all of them.
 
 ## Why it is slow
 
-The time grows with the vocabulary and not with the batch. Adam reads and writes
-the table and its two moments in every step; at 500,000 words of 100 numbers that
-is 600 MB of memory each way, and it takes a hundred times as long as the rest of
-the step. With SGD, TensorFlow marks the table as written by rows, and from then
-on hands out a copy of all of it whenever it is read as a whole, which is how
-Keras' `Embedding` reads it. The input pipeline is often blamed for either.
+The time grows with the vocabulary and not with the batch. Adam reads and writes the
+table and its two moments in every step; at 500,000 words of 100 numbers that is 600 MB
+of memory each way, and it takes a hundred times as long as the rest of the step. With
+SGD, TensorFlow marks the table as written by rows, and from then on copies all of it
+whenever it is read as a whole, which is how Keras' `Embedding` reads it. The input
+pipeline is often blamed for both.
 
 ## Example
 
@@ -38,9 +38,9 @@ rows = tf.nn.embedding_lookup(table, ids)  # reads these rows, not the table
 
 ## Fix
 
-- `row-sparse-embedding` (exact for SGD and Adagrad; numeric for Adam and
-  momentum): only the rows of the batch are updated. Adam and momentum would also
-  go on moving rows that a batch does not touch; lazily, they wait until it does.
+- `row-sparse-embedding` (exact for SGD and Adagrad; numeric for Adam and momentum):
+  only the rows of the batch are updated. Adam and momentum also move rows that a batch
+  does not touch; here these wait until a batch does.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 ## What it is
 
-A random stage (augmentation, a shuffle) stands before a `cache`. The cache keeps
-what was drawn in the first epoch, and every later epoch gets the same again. This
-costs no time, but the training is not the intended one.
+A random stage (augmentation, a shuffle) comes before a `cache`. The cache keeps what
+was drawn in the first epoch, and every later epoch gets the same. This costs no time,
+but the training is not the intended one.
 
 ## Why it is slow
 
-It is not slow, it is wrong: the model sees one version of every image and not a
-new one in each epoch, and memorises it. After a shuffle, the order of the elements
-never changes.
+It is not slow, it is wrong: the model sees one version of every image and not a new one
+in each epoch, and memorises it. After a shuffle, the order of the elements never
+changes.
 
 ## Example
 
@@ -26,9 +26,9 @@ dataset = dataset.map(decode).cache().shuffle(1000).map(random_crop).batch(32)
 
 ## Fix
 
-- `move-cache` (advice): the cache goes before the first random stage. The
-  training changes to what the code was meant to do, and the random stage runs in
-  every epoch again.
+- `move-cache` (advice): the cache goes before the first random stage. The training
+  changes to what the code was meant to do, and the random stage runs in every epoch
+  again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def detect(job: Job, _: Measurement) -> Iterator[Finding]:
         else:
             continue
         evidence = (
-            f"{(values or drawn)[0].label()} stands before {cache.label()}: every "
+            f"{(values or drawn)[0].label()} comes before {cache.label()}: every "
             f"epoch after the first {what}. It costs no time, but the model "
             "learns less."
         )

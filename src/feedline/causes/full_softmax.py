@@ -2,14 +2,14 @@
 
 ## What it is
 
-The last layer has one output for each of many thousands of classes, and the
-softmax over all of them is computed, and differentiated, in every step.
+The last layer has one output for each of many thousands of classes, and the softmax
+over all of them is computed, and differentiated, in every step.
 
 ## Why it is slow
 
-The work is batch x dimension x classes, forward and twice backward, and the
-optimizer updates a weight matrix of that many columns. A loss that compares the
-right class with a few dozen drawn at random does a thousandth of it.
+The work is batch x dimension x classes, forward and twice backward, and the optimizer
+updates a weight matrix of that many columns. A loss that compares the right class with
+a few dozen random ones does a thousandth of it.
 
 ## Example
 
@@ -31,9 +31,8 @@ loss = tf.nn.sampled_softmax_loss(
 
 ## Fix
 
-- `sampled-loss` (advice): an estimate of the same gradient, with noise of its
-  own. The value of the loss is not comparable with the full one, so evaluate
-  with the full softmax.
+- `sampled-loss` (advice): a noisy estimate of the same gradient. The value of the loss
+  is not comparable with the full one, so evaluate with the full softmax.
 """
 
 from __future__ import annotations

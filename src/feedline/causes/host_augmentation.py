@@ -3,14 +3,14 @@
 ## What it is
 
 A `map` that flips, crops or recolours images at random, in front of a step on an
-accelerator. A function given to `map` runs on the CPU always, also when it is
-written in TensorFlow operations or wrapped in `tf.function`; to run on the device
-it must become part of the step.
+accelerator. A function given to `map` always runs on the CPU, even if it is written in
+TensorFlow operations or wrapped in `tf.function`; to run on the device it must become
+part of the step.
 
 ## Why it is slow
 
-Augmentation touches every pixel several times. A few cores do that one image
-after the other, while a device made for such work stands idle and waits.
+Augmentation touches every pixel several times. A few cores do that one image after the
+other, while a device made for such work waits.
 
 ## Example
 
@@ -33,8 +33,8 @@ model.fit(dataset.batch(64))
 
 ## Fix
 
-- `augment-on-device` (numeric): what is drawn from which distribution stays, but a
-  whole batch is drawn at once, and the device rounds in its own way.
+- `augment-on-device` (numeric): the distributions stay the same, but a whole batch is
+  drawn at once, and the device rounds differently.
 """
 
 from __future__ import annotations

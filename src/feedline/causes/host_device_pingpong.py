@@ -2,9 +2,9 @@
 
 ## What it is
 
-A step of which some operations have no kernel for the device, or were placed on
-the CPU: strings, lookups, `py_function`, a metric that counts on the host. Their
-inputs are copied from the device, their results back to it.
+Some operations of the step have no kernel for the device, or were placed on the CPU:
+strings, lookups, `py_function`, a metric that counts on the host. Their inputs are
+copied from the device, their results back to it.
 
 ## Why it is slow
 
@@ -35,8 +35,8 @@ def train_step(ids, labels):
 
 ## Fix
 
-- `placement` (advice): move the operation into the input pipeline, where it runs
-  ahead of the step, or write it with operations that the device has.
+- `placement` (advice): move the operation into the input pipeline, where it runs ahead
+  of the step, or write it with operations that the device has.
 """
 
 from __future__ import annotations

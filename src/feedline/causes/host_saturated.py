@@ -2,15 +2,14 @@
 
 ## What it is
 
-All the work of the pipeline, spread perfectly over all cores, still takes longer
-than the training step. No arrangement of stages and no number of threads can
-feed this step from this machine.
+All the work of the pipeline, spread perfectly over all cores, still takes longer than
+the training step. No order of stages and no number of threads can feed this step from
+this machine.
 
 ## Why it is slow
 
-The cores are busy all the time and the step waits for them. What helps is less
-work (a cache, work done once and written to disk, work moved to the device) or
-more cores.
+The cores are busy all the time and the step waits for them. What helps is less work (a
+cache, work done once and written to disk, work moved to the device) or more cores.
 
 ## Example
 
@@ -33,9 +32,9 @@ dataset = dataset.apply(
 - `scaled-decode` (numeric): a JPEG that is made smaller anyway is decoded small.
 - `cropped-decode` (numeric): only the part of a JPEG that is kept is decoded.
 - `crop-first` (exact): colours are changed after the crop, on fewer pixels.
-- `filter-first` (exact): what is thrown away is thrown away before the work.
-- `workers` (advice): `tf.data` service on further machines, with the number of
-  cores that the evidence gives. The order of elements changes.
+- `filter-first` (exact): elements that are dropped are dropped before the work.
+- `workers` (advice): `tf.data` service on further machines, with the number of cores
+  that the evidence gives. The order of elements changes.
 """
 
 from __future__ import annotations

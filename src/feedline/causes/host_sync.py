@@ -2,15 +2,14 @@
 
 ## What it is
 
-A custom loop that reads a value of every step (`.numpy()`, `float(loss)`,
-`print`), or does other Python work between two steps.
+A custom loop that reads a value of every step (`.numpy()`, `float(loss)`, `print`), or
+does other Python work between two steps.
 
 ## Why it is slow
 
-A step on an accelerator is only started by Python; the next can be prepared
-while it runs. Reading a value waits until the device has finished, so the device
-stands idle until the next step is started. On a CPU the Python between the steps
-simply adds to them.
+Python only starts a step on an accelerator, and can prepare the next while it runs.
+Reading a value waits until the device has finished, so the device is idle until the
+next step starts. On a CPU the Python between the steps simply adds to them.
 
 ## Example
 
@@ -33,8 +32,8 @@ for step, batch in enumerate(dataset):
 
 ## Fix
 
-- `fewer-syncs` (advice): keep values on the device and read them every hundredth
-  step. The training is the same.
+- `fewer-syncs` (advice): keep values on the device and read them every hundredth step.
+  The training is the same.
 """
 
 from __future__ import annotations

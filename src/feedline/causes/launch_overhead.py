@@ -2,14 +2,14 @@
 
 ## What it is
 
-A step so small that the time goes into calling it: Python prepares the call,
-TensorFlow checks its inputs and schedules the operations, results are wrapped,
-the progress bar and the callbacks have their turn.
+A step so small that the time goes into calling it: Python prepares the call, TensorFlow
+checks its inputs and schedules the operations, results are wrapped, the progress bar
+and the callbacks run.
 
 ## Why it is slow
 
-Every step pays that price, whatever it computes, and the cores or the device are
-idle in that time. Several steps in one call pay it once.
+Every step pays for that, whatever it computes, and the cores or the device are idle
+meanwhile. Several steps in one call pay once.
 
 ## Example
 
@@ -27,13 +27,13 @@ model.fit(dataset, epochs=10)
 
 ## Fix
 
-- `steps-per-execution` (exact): the same steps in the same order, up to 64 in a
-  call; callbacks see the last of each. Give `compile` a number that divides your
+- `steps-per-execution` (exact): the same steps in the same order, up to 64 in a call;
+  callbacks see the last of each. Give `compile` a number that divides your
   `steps_per_epoch` and `validation_steps`, or Keras goes past them. It also works in a
   loop of your own that contains only the step; in others, move the loop over the
   batches into the `tf.function` yourself.
-- `jit-compile` (numeric): XLA fuses small operations into few; sums are rounded
-  in another order.
+- `jit-compile` (numeric): XLA fuses small operations into few; sums are rounded in
+  another order.
 """
 
 from __future__ import annotations

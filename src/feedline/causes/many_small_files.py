@@ -2,15 +2,15 @@
 
 ## What it is
 
-Every element lies in a file of its own (an image, a document), and the files are
-so small that finding and opening one takes longer than reading what is in it.
+Every element is its own file (an image, a document), and the files are so small that
+finding and opening one takes longer than reading it.
 
 ## Why it is slow
 
-Opening asks the file system for a path, for permissions and for the first block;
-on a network or object store each of these is a round trip. The price is the same
-for a file of ten bytes and for one of a hundred megabytes, so thousands of small
-files pay it thousands of times, and no faster disk helps.
+Opening asks the file system for a path, for permissions and for the first block; on a
+network or object store each of these is a round trip. That costs the same for a file of
+ten bytes and for one of a hundred megabytes, so thousands of small files pay thousands
+of times, and a faster disk does not help.
 
 ## Example
 
@@ -33,11 +33,10 @@ dataset = tf.data.TFRecordDataset("images.tfrecord").map(tf.io.decode_jpeg)
 
 ## Fix
 
-- `pack` (advice): the same data in a few large shards, written once; needs as
-  much disk again.
-- `interleave` (exact where the order is kept, else reordered): opens the next
-  files while the present ones are read; it hides the opening, it does not save
-  it.
+- `pack` (advice): the same data in a few large shards, written once; needs as much disk
+  again.
+- `interleave` (exact where the order is kept, else reordered): opens the next files
+  while the current ones are read; it hides the opening, it does not avoid it.
 """
 
 from __future__ import annotations

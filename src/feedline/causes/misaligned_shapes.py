@@ -2,14 +2,13 @@
 
 ## What it is
 
-A layer whose matrices have a size that is not a multiple of 8 (a vocabulary of
-50,257, a batch of 33), on a GPU whose tensor cores work in blocks of 8 or more.
+A layer whose matrices have a size that is not a multiple of 8 (a vocabulary of 50,257,
+a batch of 33), on a GPU whose tensor cores work in blocks of 8 or more.
 
 ## Why it is slow
 
-A product that does not fit is computed by the ordinary cores, or with blocks that
-are partly empty and copies that align the rows. A few columns more can halve the
-time.
+A product that does not fit is computed by the ordinary cores, or with blocks that are
+partly empty and copies that align the rows. A few more columns can halve the time.
 
 ## Example
 
@@ -25,8 +24,7 @@ output = tf.keras.layers.Dense(50_264)  # the next multiple of 8; 7 are unused
 
 ## Fix
 
-- `pad-shapes` (advice): what is added must not count; sums are rounded in another
-  order.
+- `pad-shapes` (advice): the padding must not count; sums are rounded in another order.
 """
 
 from __future__ import annotations

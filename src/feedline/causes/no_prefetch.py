@@ -2,17 +2,16 @@
 
 ## What it is
 
-A pipeline whose last work is done only when the training step asks for it. No
-prefetch stands after it, neither one the user wrote nor one that TensorFlow put
-there itself (`inject_prefetch` does so at the end of most pipelines; it does not
-when the optimisations or autotuning are off).
+A pipeline whose last work is done only when the training step asks for it. There is no
+prefetch after it, neither yours nor one that TensorFlow adds (`inject_prefetch` does so
+at the end of most pipelines, but not when the optimisations or autotuning are off).
 
 ## Why it is slow
 
-While the batch is made the step waits, and while the step computes nobody makes
-the next batch. The two times add up, although they need different resources.
-A prefetch hides the shorter one behind the longer. It cannot do more: when
-making a batch takes longer than the step, the step still waits for the rest.
+While the batch is made the step waits, and while the step computes no batch is made.
+The two times add up, although they need different resources. A prefetch hides the
+shorter one behind the longer. It cannot do more: when making a batch takes longer than
+the step, the step still waits for the rest.
 
 ## Example
 
@@ -30,8 +29,7 @@ dataset = dataset.map(decode).batch(32).prefetch(tf.data.AUTOTUNE)
 
 ## Fix
 
-- `prefetch` (exact): the same elements in the same order; a few batches more in
-  memory.
+- `prefetch` (exact): the same elements in the same order; a few batches more in memory.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 ## What it is
 
-A parallel stage that hands its elements on in their order, while some of them
-take much longer than the rest: long documents among short ones, files on a
-shard that answers late.
+A parallel stage that keeps the order of its elements, while some of them take much
+longer than the rest: long documents among short ones, files on a shard that answers
+late.
 
 ## Why it is slow
 
-Elements that are finished wait behind the one that is not, the stage's buffer
-fills up, and its threads stop until the slow one is done. Without the order the
-others would be handed on at once.
+Finished elements wait behind the slow one, the stage's buffer fills up, and its threads
+stop until the slow one is done. Without the order the others would be passed on at
+once.
 
 ## Example
 
@@ -32,8 +32,7 @@ dataset = files.interleave(
 
 ## Fix
 
-- `unordered` (reordered): the same elements in an order that differs from run to
-  run.
+- `unordered` (reordered): the same elements in an order that differs from run to run.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 ## What it is
 
-A cheap function (a cast, a scale, a table look-up) given to `map` before
-`batch`, so that it is called once for every element and not once per batch.
+A cheap function (a cast, a scale, a table look-up) given to `map` before `batch`, so
+that it is called once for every element and not once per batch.
 
 ## Why it is slow
 
-Calling a function inside `tf.data` costs some ten microseconds however little
-it does: arguments are wrapped, a graph is started, results are unwrapped. At 128
-elements a step that is more than the work itself. The same operations on a whole
-batch are called once and run in vector instructions.
+Calling a function inside `tf.data` costs about ten microseconds however little it does:
+arguments are wrapped, a graph is started, results are unwrapped. At 128 elements a step
+that is more than the work itself. The same operations on a whole batch are called once
+and run in vector instructions.
 
 ## Example
 
@@ -29,9 +29,9 @@ dataset = dataset.batch(128).map(scale, num_parallel_calls=tf.data.AUTOTUNE)
 
 ## Fix
 
-- `vectorize-map` (exact): the same function once per batch, only where the
-  results were compared and are equal bit for bit. A function that draws random
-  numbers would draw once for the whole batch, so it is left alone.
+- `vectorize-map` (exact): the same function once per batch, only where the results were
+  compared and are equal bit for bit. A function that draws random numbers would draw
+  once for the whole batch, so it is left alone.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 ## What it is
 
-A model in single precision on a GPU with tensor cores, which multiply matrices in
-half precision several times as fast.
+A model in single precision on a GPU with tensor cores, which multiply matrices in half
+precision several times as fast.
 
 ## Why it is slow
 
-The fast units stand idle, and every number takes twice the memory traffic.
+The fast units are idle, and every number takes twice the memory traffic.
 
 ## Example
 
@@ -26,9 +26,9 @@ model.compile(optimizer="adam", loss="mse")
 
 ## Fix
 
-- `mixed-precision` (numeric): products are rounded to 16 bits, weights stay in
-  32. Losses are scaled so that small gradients do not vanish; check that the
-  result is as good.
+- `mixed-precision` (numeric): products are rounded to 16 bits, weights stay in 32.
+  Losses are scaled so that small gradients do not vanish; check that the result is as
+  good.
 """
 
 from __future__ import annotations

@@ -2,18 +2,17 @@
 
 ## What it is
 
-The front part of the pipeline reads, decodes or parses, always with the same
-result, and no `cache` keeps that result; or a `cache` stands too early, so that
-the expensive work comes after it.
+The front part of the pipeline reads, decodes or parses, always with the same result,
+and no `cache` keeps that result; or a `cache` comes too early, before the expensive
+work.
 
 ## Why it is slow
 
-From the second epoch on, all that CPU time buys nothing that was not there
-before. The best place for a cache is as near the end as possible, but before
-the first stage that draws random numbers or shuffles, prints, counts or reads a
-variable: what may differ in every epoch must not be kept. Where file names are
-shuffled and decoded after that, the decoding can go before the shuffle: each file
-still gives the same picture.
+From the second epoch on, all that CPU time gives nothing new. The best place for a
+cache is as near the end as possible, but before the first stage that draws random
+numbers or shuffles, prints, counts or reads a variable: what may differ in every epoch
+must not be kept. Where file names are shuffled and decoded after that, the decoding can
+go before the shuffle: each file still gives the same picture.
 
 ## Example
 
@@ -32,7 +31,7 @@ dataset = dataset.shuffle(1000).map(augment).batch(32)
 ## Fix
 
 - `cache` (exact, reordered): in memory where the elements fit into half of what is
-  free, else in a file on a local disk. Files are looked at again in every epoch. The
+  free, else in a file on a local disk. Files are checked again in every epoch. The
   first epoch is as slow as before. Reordered where the pipeline is not deterministic:
   one order is kept for all epochs.
 - `cache-before-shuffle` (exact): where names are shuffled first and decoded after that,

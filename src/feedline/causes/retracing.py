@@ -2,13 +2,13 @@
 
 ## What it is
 
-A `tf.function` that is built again during training, because it is called with a
-shape, a Python number or an object that it has not seen before.
+A `tf.function` that is built again during training, because it is called with a shape,
+a Python number or an object that it has not seen before.
 
 ## Why it is slow
 
-Tracing runs the Python code of the whole step and optimises the graph, which
-takes from tenths of a second to minutes; then the graph is used once or twice.
+Tracing runs the Python code of the whole step and optimises the graph, which takes from
+tenths of a second to minutes; and the graph is then used once or twice.
 
 ## Example
 

@@ -3,16 +3,16 @@
 ## What it is
 
 A `map` whose function is called for one element after the other, in one thread.
-TensorFlow runs a map in parallel by itself when its function keeps no state, so
-the fault is seen mostly in functions that draw random numbers or read
-variables, and where the optimisation `map_parallelization` is switched off.
-feedline looks at the threads that really ran, not at the argument.
+TensorFlow runs a map in parallel by itself when its function keeps no state, so this
+happens mostly with functions that draw random numbers or read variables, and where the
+optimisation `map_parallelization` is switched off. feedline looks at the threads that
+really ran, not at the argument.
 
 ## Why it is slow
 
-The step waits for a batch, and a batch is finished only when every element of it
-went through that one thread. A second core would halve the wait, and eight cores
-take an eighth of the time.
+The step waits for a batch, and a batch is finished only when every element of it went
+through that one thread. A second core would halve the wait, and eight cores take an
+eighth of the time.
 
 ## Example
 
@@ -31,9 +31,9 @@ dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 
 ## Fix
 
-- `parallel-map` (exact): the same elements in the same order. Where the function
-  draws from a seeded generator that all calls share, the threads would take the
-  draws in another order; such a map is left alone.
+- `parallel-map` (exact): the same elements in the same order. If the function draws
+  from a seeded generator that all calls share, threads would change the order of the
+  draws; such a map is left alone.
 - `parallel-batch` (exact): where copying elements into batches takes long as well.
 """
 

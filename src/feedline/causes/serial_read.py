@@ -2,15 +2,15 @@
 
 ## What it is
 
-A source that reads records (`TFRecordDataset`, `TextLineDataset`, a CSV file, or
-an `interleave` without parallel calls) goes through many files with a single
-thread, and no other stage of the pipeline takes longer.
+A source that reads records (`TFRecordDataset`, `TextLineDataset`, a CSV file, or an
+`interleave` without parallel calls) goes through many files with a single thread, and
+no other stage of the pipeline takes longer.
 
 ## Why it is slow
 
-Reading waits for the disk or the network, checks every record and copies it. One
-thread does these in turn, so a store that could serve ten files at once is asked
-for one, and one core does the work of all.
+Reading waits for the disk or the network, checks every record and copies it. One thread
+does these in turn, so a store that could serve ten files at once serves one, and one
+core does all the work.
 
 ## Example
 
@@ -32,10 +32,10 @@ dataset = tf.data.Dataset.from_tensor_slices(files).interleave(
 
 ## Fix
 
-- `interleave` (exact where an `interleave` is there already: it gets threads and
-  keeps its order; reordered where files were read one after the other, because
-  their records now alternate).
-- `pack` (advice): where one file holds everything, write it as several shards.
+- `interleave` (exact where an `interleave` is there already: it gets threads and keeps
+  its order; reordered where files were read one after the other, because their records
+  now alternate).
+- `pack` (advice): if one file holds everything, write it as several shards.
 """
 
 from __future__ import annotations

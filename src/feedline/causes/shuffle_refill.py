@@ -2,15 +2,15 @@
 
 ## What it is
 
-A `shuffle` with a large buffer behind expensive work (decoded images, parsed
-records). It gives its first element only when the buffer is full, and it starts
-empty in every epoch.
+A `shuffle` with a large buffer behind expensive work (decoded images, parsed records).
+It gives its first element only when the buffer is full, and it starts empty in every
+epoch.
 
 ## Why it is slow
 
-The first step of each epoch waits for thousands of elements to be read and
-decoded. With few steps per epoch that is a large part of the whole training, and
-nothing works ahead across the end of an epoch.
+The first step of each epoch waits for thousands of elements to be read and decoded.
+With few steps per epoch that is a large part of the whole training, and nothing is
+prepared across the end of an epoch.
 
 ## Example
 
@@ -29,8 +29,8 @@ dataset = paths.shuffle(len(paths)).map(load_and_decode).batch(32)
 - `shuffle-ids` (exact): the same shuffle before the maps that feed it. It draws the
   same positions, so the order stays, bit for bit, and its buffer fills with paths or
   ids, which is fast.
-- `smaller-buffer` (advice): fills sooner, shuffles less well. Once ids are shuffled,
-  a larger buffer can hold them all and shuffles better. Both change the order.
+- `smaller-buffer` (advice): fills sooner, shuffles less well. Once ids are shuffled, a
+  larger buffer can hold them all and shuffles better. Both change the order.
 """
 
 from __future__ import annotations

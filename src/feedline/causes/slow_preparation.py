@@ -2,14 +2,14 @@
 
 ## What it is
 
-The script prepares for a large part of its run: eager preprocessing in a Python
-loop, an `adapt()` that goes through all the data, pairs generated in Python, data
-converted again in every run.
+The script prepares for a large part of its run: eager preprocessing in a Python loop,
+an `adapt()` that goes through all the data, pairs generated in Python, data converted
+again in every run.
 
 ## Why it is slow
 
-However fast a step is, training starts only after this. Python handles one
-item at a time on one core, and the next run does it all again.
+However fast a step is, training starts only after this. Python handles one item at a
+time on one core, and the next run does it all again.
 
 ## Example
 
@@ -32,10 +32,10 @@ dataset.save("prepared")  # the next run: tf.data.Dataset.load("prepared")
 
 ## Fix
 
-- `prepare-once` (advice): keep what was prepared on disk and load it in the next
-  run; it must be made again when the data changes.
-- `vectorize-preparation` (advice): whole arrays in place of a loop over items, or
-  a `map` of the pipeline, which works while the model trains.
+- `prepare-once` (advice): keep what was prepared on disk and load it in the next run;
+  it must be redone when the data changes.
+- `vectorize-preparation` (advice): whole arrays in place of a loop over items, or a
+  `map` of the pipeline, which works while the model trains.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 ## What it is
 
-The bytes that one step needs take longer to come from where the files lie than
-the step itself takes: a network share, an object store, a spinning disk.
+Loading the bytes that one step needs takes longer than the step itself: a network
+share, an object store, a spinning disk.
 
 ## Why it is slow
 
-However well the pipeline is written, it cannot deliver data that has not arrived.
-More threads help only as long as the store serves several requests faster than
-one; after that the data must come nearer, or become smaller.
+However well the pipeline is written, it cannot deliver data that has not arrived. More
+threads help only as long as the store serves several requests faster than one; after
+that the data must come nearer, or become smaller.
 
 ## Example
 
@@ -27,10 +27,10 @@ dataset = dataset.cache("/local/disk/records").map(parse).batch(256)
 
 ## Fix
 
-- `cache` (exact, reordered): on a local disk or in memory; the first epoch still
-  reads from the slow storage.
-- `pack` (advice): fewer and larger reads, and compressed records where the CPU
-  has time left.
+- `cache` (exact, reordered): on a local disk or in memory; the first epoch still reads
+  from the slow storage.
+- `pack` (advice): fewer and larger reads, and compressed records where the CPU has time
+  left.
 """
 
 from __future__ import annotations

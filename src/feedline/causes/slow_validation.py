@@ -3,15 +3,15 @@
 ## What it is
 
 `fit(validation_data=...)` goes through all of the validation data after every epoch. It
-is read, decoded and tokenised anew each time, on its own pipeline, to which nobody has
-given a cache, parallel maps or a prefetch.
+is read, decoded and tokenised again each time, by its own pipeline, which has no cache,
+parallel maps or prefetch.
 
 ## Why it is slow
 
-Training stands still until the validation is over. Its images or texts give the same
-tensors in every epoch, so from the second pass on all the work of making them is
-repeated for nothing; and a validation step has no gradients, so it waits for its input
-sooner than a training step does.
+Training waits until the validation is over. Its images or texts give the same tensors
+in every epoch, so from the second pass on that work is repeated for nothing; and a
+validation step has no gradients, so it waits for its input sooner than a training step
+does.
 
 ## Example
 

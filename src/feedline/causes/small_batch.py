@@ -2,14 +2,14 @@
 
 ## What it is
 
-A step takes about as long with twice or four times as many examples: it consists
-mostly of what every step costs, whatever it computes.
+A step takes about as long with twice or four times as many examples: it consists mostly
+of what every step costs, whatever it computes.
 
 ## Why it is slow
 
 Launching operations, reading weights and writing them back cost the same for 32
-examples as for 256. A larger batch shares that among more examples, and uses
-vector units and cores that a small one leaves idle.
+examples as for 256. A larger batch shares that among more examples, and uses vector
+units and cores that a small one leaves idle.
 
 ## Example
 
@@ -27,8 +27,8 @@ model.compile(optimizer=tf.keras.optimizers.Adam(3e-3), loss="mse")
 
 ## Fix
 
-- `larger-batch` (advice): fewer and larger steps are another training. The
-  learning rate must be tuned again, and the result may be better or worse.
+- `larger-batch` (advice): fewer and larger steps train differently. The learning rate
+  must be tuned again, and the result may be better or worse.
 """
 
 from __future__ import annotations

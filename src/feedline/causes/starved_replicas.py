@@ -2,14 +2,14 @@
 
 ## What it is
 
-A `tf.distribute` strategy over a single device, or over several that each get so
-little of the batch that coordinating them takes longer than the computing.
+A `tf.distribute` strategy over a single device, or over several that each get so little
+of the batch that coordinating them takes longer than the computing.
 
 ## Why it is slow
 
-A strategy copies and splits every batch, starts the step on each replica, and
-adds up the gradients across them. Over one device this is all cost and no gain;
-over several it pays only when every replica has enough to do.
+A strategy copies and splits every batch, starts the step on each replica, and adds up
+the gradients across them. On one device this is all cost and no gain; on several it
+pays only if every replica has enough to do.
 
 ## Example
 
@@ -32,8 +32,8 @@ model.fit(dataset.batch(32))
 ## Fix
 
 - `no-strategy` (advice): for a single device.
-- `larger-batch` (advice): for several: as much per replica as one device would
-  get alone. That is another training, with another learning rate.
+- `larger-batch` (advice): for several: as much per replica as one device would get
+  alone. That trains differently, with another learning rate.
 """
 
 from __future__ import annotations

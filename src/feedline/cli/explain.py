@@ -27,7 +27,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Print what a cause means and how to cure it, or what a fix does.
+    """Print what a cause means and how to fix it, or what a fix does.
 
     Without a name, lists all causes.
 

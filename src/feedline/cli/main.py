@@ -55,7 +55,7 @@ def root(
       feedline run train.py                 make it fast, and run it to its end
       feedline show r.json                  print a saved report again
       feedline trace logs                   the verdict from a profiler capture
-      feedline explain serial-map           what a cause means and how to cure it
+      feedline explain serial-map           what a cause means and how to fix it
       feedline words train text.txt -o en   word vectors from raw text
     """
     if version:

@@ -28,8 +28,8 @@ def _given_to_the_script(
     same = [name for name in names if name in ours and name.startswith("--")]
     if same:
         typer.echo(
-            f"feedline: {', '.join(same)}: given to the script, as is all after its "
-            "name",
+            f"feedline: {', '.join(same)}: passed to the script, like everything after "
+            "its name",
             err=True,
         )
     return arguments
@@ -44,7 +44,7 @@ Arguments = Annotated[
     typer.Argument(
         metavar="ARGS",
         callback=_given_to_the_script,
-        help="Its own arguments, untouched.",
+        help="Its own arguments, passed on untouched.",
         show_default=False,
     ),
 ]
@@ -69,7 +69,7 @@ Budget = Annotated[
     typer.Option(
         metavar="N",
         callback=_positive_if_given,
-        help="How long measuring may take; otherwise a tenth of the training.",
+        help="How long measuring may take; by default a tenth of the training.",
     ),
 ]
 Loop = Annotated[
@@ -77,7 +77,7 @@ Loop = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Only the Nth training loop; otherwise the first that lasts.",
+        help="Only the Nth training loop; otherwise the first long enough to measure.",
     ),
 ]
 Force = Annotated[
@@ -86,5 +86,5 @@ Force = Annotated[
 ]
 Color = Annotated[
     bool | None,
-    typer.Option("--color/--no-color", help="Colour; otherwise on a terminal."),
+    typer.Option("--color/--no-color", help="Colour; by default only on a terminal."),
 ]

@@ -33,7 +33,7 @@ def run(
         str,
         typer.Option(
             metavar="GRADES",
-            help="What fixes may change: exact, reordered, numeric, with commas.",
+            help="What fixes may change: exact, reordered, numeric; with commas.",
         ),
     ] = "exact",
     json: Json = None,
@@ -42,7 +42,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Use the plan in FILE and measure nothing; without one, make it.",
+            help="Apply the plan in FILE without measuring; if there is none, save it.",
         ),
     ] = None,
     patch: Annotated[
@@ -55,20 +55,20 @@ def run(
         bool,
         typer.Option(
             "--rehearse",
-            help="Measure in an unseen run first, which may write, then start clean.",
+            help="Measure in a hidden run first (may write files), then start clean.",
         ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what would be applied; do not train on."),
+        typer.Option("--dry-run", help="Say what would be applied, then stop."),
     ] = False,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Show how fast it trains and what it waits for."),
+        typer.Option("--live", help="Show speed and waiting while it trains."),
     ] = False,
     fresh: Annotated[
         bool,
-        typer.Option("--fresh", help="Measure anew; use nothing from earlier runs."),
+        typer.Option("--fresh", help="Measure again; use nothing from earlier runs."),
     ] = False,
     seconds: Budget = None,
     loop: Loop = None,
@@ -77,14 +77,14 @@ def run(
 ) -> None:
     """Make a training script fast, and run it to its end.
 
-    Measures the job as `feedline why` does, tries what would help, keeps what is
-    allowed, the same by comparison and faster by measurement, and lets the script
-    run on with that. Its output, callbacks, checkpoints and exit code are its own;
-    what feedline has to say goes to standard error. What was found is remembered:
-    the next run of the same script applies it at once.
+    Measures the job as `feedline why` does and tries the fixes that should help.
+    It keeps those that are allowed, give the same result and are measured faster,
+    and lets the script run to its end with them. Output, callbacks, checkpoints
+    and exit code are the script's own; feedline writes to standard error. The next
+    run of the same script applies at once what was found.
 
     \b
-    Grades, from what changes nothing:
+    Grades, strictest first:
       exact      the same data and arithmetic, bit for bit (always allowed)
       reordered  the order of elements inside an epoch may change
       numeric    rounding, or the optimizer's treatment of untouched rows
@@ -93,7 +93,7 @@ def run(
     Examples:
       feedline run train.py
       feedline run --allow numeric train.py --epochs 3
-      feedline run --dry-run train.py             what would be done, no training
+      feedline run --dry-run train.py             what would be done
       feedline run --plan train.plan train.py     measure once, then use the plan
       feedline run --live train.py                and watch it train
       feedline run --patch fast.diff train.py     and `git apply fast.diff`

@@ -31,9 +31,9 @@ def why(
     """Measure a training script and say why it is slow.
 
     Runs SCRIPT until its training loop is warm, measures, prints the verdict
-    and stops it. Nothing of it is changed.
+    and stops it. It changes nothing.
 
-    feedline's own options stand before SCRIPT. Everything after it goes to the
+    feedline's own options come before SCRIPT. Everything after it goes to the
     script, as with `python SCRIPT ARGS`.
 
     \b

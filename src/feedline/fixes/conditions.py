@@ -41,13 +41,13 @@ def serial(stage: Stage) -> None:
     if stage.args.get("num_parallel_calls") not in SERIAL:
         raise CannotFix(f"{stage.label()} runs in parallel already")
     if stage.args.get("synchronous"):
-        raise CannotFix(f"{stage.label()} is told to be synchronous")
+        raise CannotFix(f"{stage.label()} is set to be synchronous")
 
 
 def keeps_order(pipeline: Pipeline) -> None:
     """A stage that is made parallel hands on in its order unless told otherwise."""
     if pipeline.options.get("deterministic") is False:
-        raise CannotFix("the options let parallel stages hand on in any order")
+        raise CannotFix("the options let parallel stages deliver in any order")
 
 
 def repeats_draw_alike(before: Pipeline, after: Pipeline) -> None:

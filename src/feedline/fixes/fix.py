@@ -131,7 +131,6 @@ def grades(allowed: Sequence[str]) -> tuple[Grade, ...]:
     unknown = [name for name in allowed if name not in GRADES[:3]]
     if unknown:
         raise FeedlineError(
-            f"{unknown[0]!r} is no grade that can be allowed. Allow any of: "
-            f"{', '.join(GRADES[:3])}"
+            f"{unknown[0]!r} cannot be allowed. Allow any of: {', '.join(GRADES[:3])}"
         )
     return tuple(grade for grade in GRADES if grade == "exact" or grade in allowed)

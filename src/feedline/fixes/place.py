@@ -73,5 +73,5 @@ class Place:
         except (KeyError, TypeError, ValueError) as error:
             raise FeedlineError(
                 f"the plan does not say where its changes belong: {error!r}. Remove "
-                "its file to measure anew"
+                "its file to measure again"
             ) from None

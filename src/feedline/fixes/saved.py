@@ -76,10 +76,10 @@ class SavedPlan:
                 raise PlanError(
                     f"the plan asks for {edit.fix}, which is {grade}: "
                     f"{_MEANS[grade]}. Allow it with --allow {grade}, or remove the "
-                    "plan's file to measure anew without it"
+                    "plan's file to measure again without it"
                     if grade != "advice"
                     else f"the plan asks for {edit.fix}, which needs a person. Remove "
-                    "the plan's file to measure anew"
+                    "the plan's file to measure again"
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,14 +178,14 @@ def _edit(data: Any, at: str) -> tuple[Edit, Grade]:
     _only(data, ("fix", "stage", "args", "grade"), at)
     fix = fixes.all().get(_text(data["fix"], f"{at}.fix"))
     if fix is None:
-        raise _damaged(f"{at}.fix is {data['fix']!r:.60}, which is no fix of feedline")
+        raise _damaged(f"{at}.fix is {data['fix']!r:.60}, which is no known fix")
     if not isinstance(data["args"], dict):
         raise _damaged(f"{at}.args must be an object, not {data['args']!r:.60}")
     if wrong := fix.takes.problem(data["stage"], data["args"]):
         raise _damaged(f"{at} ({fix.name}): {wrong}")
     edit, grade = Edit(fix.name, data["stage"], data["args"]), data["grade"]
     if not isinstance(grade, str) or grade not in GRADES:
-        raise _damaged(f"{at}.grade is {grade!r:.60}, which is no grade")
+        raise _damaged(f"{at}.grade is {grade!r:.60}, which is not a grade")
     least = _graded(edit, grade)
     if least != grade:
         raise _damaged(f"{at}.grade is {grade}, and {fix.name} is {least} at best")
@@ -228,7 +228,7 @@ def load(path: Path) -> SavedPlan:
 
 def unusable(path: Path, reason: Exception) -> PlanError:
     return PlanError(
-        f"cannot use the plan {path}: {reason}. Remove the file to measure anew"
+        f"cannot use the plan {path}: {reason}. Remove the file to measure again"
     )
 
 
@@ -243,7 +243,7 @@ def parsed(content: bytes) -> Any:
         return found
 
     def refused(name: str) -> Any:
-        raise ValueError(f"it is damaged: {name} is no number of JSON's")
+        raise ValueError(f"it is damaged: {name} is not a JSON number")
 
     try:
         text = content.decode("utf-8")

@@ -63,11 +63,10 @@ class Monitor(tf.keras.callbacks.Callback):  # type: ignore[misc]
         super().__init__()
         if not _is_seconds(every):
             raise FeedlineError(
-                f"every={every!r} is no number of seconds between readings; give one "
-                "above 0, such as every=5"
+                f"every={every!r} must be a number of seconds above 0, such as every=5"
             )
         if live not in (None, True, False):
-            raise FeedlineError(f"live={live!r} is none of True, False and None")
+            raise FeedlineError(f"live={live!r} must be True, False or None")
         self._every = float(every)
         self._clock: Any = SystemClock()
         self._display = Display(live)

@@ -160,7 +160,7 @@ class Record:
                 cause = blame.cause
                 named = f"Likely cause: {cause}. " if cause else ""
                 text = f"{text} {named}{blame.because}"
-        cure = "To prove it and for the cure: feedline why SCRIPT"
+        cure = "For proof and the fix: feedline why SCRIPT"
         if cause is not None:
             cure += f"; what it is: feedline explain {cause}"
         if alarm.kind != "memory":

@@ -69,7 +69,7 @@ def trace(relaxed: Relaxed, function: Any, call: Call) -> list[Any]:
             raise CannotRun(str(reason)) from None
         found |= {id(variable): variable for variable in touched}
     if any("distribute" in type(each).__module__ for each in found.values()):
-        raise CannotRun("a strategy runs it")
+        raise CannotRun("it runs under a strategy")
     return list(found.values())
 
 

@@ -68,7 +68,7 @@ def compare(
                     return Same(False, seen, done, values, f"{b.text}, not {a.text}")
                 break
             if a is _END or b is _END or isinstance(a, Failed) or isinstance(b, Failed):
-                what = f"epoch {epoch + 1} ends otherwise after {seen} elements"
+                what = f"epoch {epoch + 1} ends differently after {seen} elements"
                 return Same(False, seen, done, values, what)
             if order == "any":
                 for bag, each in zip(bags, (a, b), strict=True):

@@ -149,7 +149,7 @@ def _patched(raw: bytes, places: list[Place]) -> tuple[bytes, list[Outcome]]:
         if place.op == "def":
             continue
         if place.op == "for":
-            refused[number] = "a loop is moved by hand"
+            refused[number] = "a loop cannot be moved by an edit: move it yourself"
             continue
         try:
             call = locate(document.tree, place, count(places, place))
@@ -211,4 +211,4 @@ def _perform(
     text = comments.said(place, autotune_at(document, at), refused)
     if comments.put(document, at, text):
         return Outcome(place, "comment", refused)
-    return Outcome(place, "left", "no comment can stand at this line")
+    return Outcome(place, "left", "no comment fits at this line")

@@ -114,10 +114,10 @@ class RunRow:
 @dataclass(frozen=True)
 class StageRow:
     """`busy` is the part of its time in which it keeps a core busy. `ahead`: it
-    works in threads of its own; `tuned`: TensorFlow chooses how many; `python`: the
-    interpreter runs one of them at a time; `added`: TensorFlow put it in. `inputs`
-    are the places of the rows that feed it, None where that is not known.
-    `first_ms_per_step` is its cost in the first epoch, where a cache spares it
+    works in its own threads; `tuned`: TensorFlow chooses how many; `python`: the
+    interpreter runs one of them at a time; `added`: TensorFlow added it. `inputs`
+    are the places of the rows that feed it, None if that is not known.
+    `first_ms_per_step` is its cost in the first epoch, where a cache saves it
     later."""
 
     name: str
@@ -165,8 +165,8 @@ class FixRow:
 
 @dataclass(frozen=True)
 class AfterRow:
-    """`steps` and `seconds` are of the training that went on with the fixes, where
-    it did; `saved_s` is what it would have taken more without them. `ceiling_ms` and
+    """`steps` and `seconds` are of the training that went on with the fixes, if it
+    did; `saved_s` is how much longer it would have taken without them. `ceiling_ms` and
     `stages` are what the plan expects of the step alone and of the pipeline, and
     `shares` splits the measured step by them."""
 
@@ -248,11 +248,11 @@ class TraceRow:
 
 @dataclass(frozen=True)
 class ValidationRow:
-    """What the validation of a fit costs: `seconds` are one pass as it is without
-    fixes, `input_s` of them waiting for batches, `epoch_s` the training of one epoch
-    beside it, `every` the epochs from one pass to the next. `watched`: seen while the
-    job went on, not by experiment. `after_s` is what the passes with `fixes` took, each
-    on the average, `saved_s` what they would have taken more without."""
+    """What the validation of a fit costs: `seconds` is one pass without fixes,
+    `input_s` the part of it that waits for batches, `epoch_s` the training of one
+    epoch, `every` the epochs from one pass to the next. `watched`: seen while the job
+    went on, not by experiment. `after_s` is the average pass with `fixes`, `saved_s`
+    how much longer the passes would have taken without."""
 
     seconds: Amount
     input_s: Amount | None = None

@@ -191,9 +191,9 @@ def _run(report: Report) -> str:
         start = f"; each epoch takes {seconds(run.epoch_start_s)} to start"
     if run.ends_wait and run.pass_end_wait_s is not None:
         start += (
-            f"; {run.passes_waited} of {run.passes_ended} passes over the data waited "
-            f"{seconds(run.pass_end_wait_s)} at their end for AUTOTUNE's sleeping "
-            "thread, which `feedline run` spares"
+            f"; {run.passes_waited} of {run.passes_ended} passes over the data ended "
+            f"with a wait of {seconds(run.pass_end_wait_s)} for tf.data's AUTOTUNE "
+            "thread, which `feedline run` avoids"
         )
     return (
         f"imports {seconds(run.import_s)}, preparing {seconds(run.prepare_s)}, "
@@ -264,12 +264,12 @@ def _stages(page: Page, report: Report) -> Iterator[Text]:
 
 
 def _first_epoch(page: Page, report: Report) -> Iterator[Text]:
-    """What a cache of the script's own spares, and what that costs once."""
+    """What a cache of the script's own saves, and what that costs once."""
     once = [stage.first_ms_per_step or 0.0 for stage in report.stages]
     if any(once):
         text = (
-            "A cache spares what is before it from the second epoch on; in the first "
-            f"it takes {ms(sum(once))} per step."
+            "What is before a cache runs in the first epoch only, for "
+            f"{ms(sum(once))} per step."
         )
         yield from page.wrap(text, first="  ", indent="  ")
 

@@ -175,7 +175,7 @@ def _left(layer: Any) -> str | None:
     import keras
 
     if type(layer).call is not keras.layers.Embedding.call:
-        return f"its class {type(layer).__name__} looks up in a way of its own"
+        return f"its class {type(layer).__name__} looks up in its own way"
     if "call" in vars(layer):
         return "its call was replaced on the object"
     if getattr(layer, "quantization_mode", None) is not None:

@@ -59,14 +59,14 @@ def measured_from(capture: Capture) -> Measurement:
     unknown = []
     if capture.cores is None and capture.stages and capture.input_explained:
         unknown.append(
-            "the host's cores: the capture does not tell; as many are assumed as "
-            "threads of one pool were seen"
+            "the number of the host's cores: the capture does not have it, so the "
+            "threads of one pool were counted"
         )
     if not capture.input_explained:
         unknown.append(
-            "which stage of the input is slow: the stages that the capture saw worked "
-            "far less than the step waited; one that began before it does not show. "
-            "Take a capture of several steps"
+            "which stage of the input is slow: the stages in the capture worked far "
+            "less than the step waited, and one that began earlier is not in it. Take "
+            "a capture of several steps"
         )
     return Measurement(
         machine=_machine(capture),

@@ -47,8 +47,8 @@ _LAST_TURN_S = 0.8  # a pipeline that has just begun is slower for a while
 # Deterministic operations round otherwise in a graph than eagerly: they prove nothing
 # of a step that becomes a graph.
 _NOT_REPEATED = (
-    "the step does not repeat itself to the bit in TensorFlow, so that nobody can tell "
-    "whether its graph is the same; it needs --allow numeric"
+    "the step does not give the same bits twice in TensorFlow, so its graph cannot be "
+    "compared with it; it needs --allow numeric"
 )
 
 
@@ -124,7 +124,7 @@ class Cure:
             if known is not None and self._left() <= _MORE_S:
                 after = known
             else:
-                self.say("measuring all fixes together against the original")
+                self.say("measuring all fixes against the original")
                 after = yield from faster.compare(
                     self.loop,
                     None,
@@ -140,7 +140,7 @@ class Cure:
             self.measurements[plan.edits] = after
             plan = _measured_as(plan, after)
         if not after.proved:
-            return self._begun(plan, "all together it was not measured faster")
+            return self._begun(plan, "all fixes combined were not measured faster")
         return Cured(plan, after, self._proof(plan.edits), self.weight_steps)
 
     def _begun(self, plan: Plan, reason: str) -> Cured:

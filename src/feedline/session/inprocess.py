@@ -185,8 +185,8 @@ def ended(error: BaseException) -> BaseException:
     if isinstance(error, InputFailed):
         return error.error
     return FeedlineError(
-        "the dataset came to its end before it could be measured. Give a longer one, "
-        "or one that may be read again (no generator that keeps a state)"
+        "the dataset ended before it could be measured. Give a longer one, or one that "
+        "can be read again (not a generator that keeps state)"
     )
 
 

@@ -98,7 +98,7 @@ def report_of(
             return None
         raise PlanError(
             f"the plan is damaged: its report cannot be read: {error}. Remove its file "
-            "to measure anew"
+            "to measure again"
         ) from None
 
 

@@ -84,7 +84,7 @@ def tune(dataset: Any, model: Any, allowed: tuple[Grade, ...], seconds: float) -
         _let_go_of_tuned()
     except Exception as error:
         warnings.warn(
-            f"feedline.tune leaves the dataset as it is: {error}", stacklevel=3
+            f"feedline.tune returns the dataset unchanged: {error}", stacklevel=3
         )
         log.info("tuning failed", exc_info=True)
         return dataset
@@ -119,9 +119,8 @@ def examine_and_cure(
     pipeline = read(dataset)
     if not pipeline.rereadable:
         raise FeedlineError(
-            "this dataset may not be read twice (a generator that keeps a state, a "
-            "pipe, a service), so no experiment can be made with it; it is left as "
-            "it is"
+            "this dataset cannot be read twice (a generator that keeps state, a pipe, "
+            "a service), so feedline cannot experiment with it"
         )
     with bench(model, dataset, clock, where, shared=shared) as loop:
         facts(loop)

@@ -45,7 +45,7 @@ def test_lines_that_start_at_different_times():
 
 def test_without_a_host_the_kernels_tell_the_steps():
     capture = capture_of(planted(markers="kernels"))
-    assert capture.boundaries == "kernels that come again"
+    assert capture.boundaries == "kernels that repeat"
     known = {"compute": 30.0, "copy-in": 10.0, "copy-out": 5.0, "unknown": 55.0}
     assert parts_of(capture) == known
 

@@ -48,7 +48,7 @@ def test_a_loop_over_a_list_is_cured_and_that_is_remembered(place, tmp_path):
     assert fix["measured_gain"] > 0
     again = run(place)
     assert again.stdout == plain
-    assert "as an earlier run found (--fresh measures anew)" in again.stderr
+    assert "as an earlier run found (--fresh measures again)" in again.stderr
     assert "traced once for all shapes from here on" in again.stderr
 
 

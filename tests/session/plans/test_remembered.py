@@ -71,7 +71,7 @@ def test_it_is_applied_at_once_and_the_training_is_the_same(place, plain):
     first, *_ = said(done)
     assert first == (
         "feedline: applying parallel-map, steps-per-execution, as an earlier run found "
-        "(--fresh measures anew)"
+        "(--fresh measures again)"
     )
     assert "measuring, at most" not in done.stderr
 
@@ -81,7 +81,7 @@ def test_what_is_slower_than_the_script_was_is_taken_out_again(place):
     memory = remembered(place, mark, *EDITS, step_ms=0.001, nap=NAP)
     done = run(place)
     assert done.stdout == expected
-    assert "taken out again" in done.stderr
+    assert "ms with the fixes, more than without" in done.stderr
     (known,) = memory.recall()
     assert known.plan.edits == ()
     again = run(place)

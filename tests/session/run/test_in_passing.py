@@ -161,7 +161,7 @@ def test_an_edit_that_does_not_pay_is_taken_out():
     assert not stopped
     passing._helped(slower)
     assert stopped == [True]
-    assert "keep-results taken out" in said[0]
+    assert "removed keep-results" in said[0]
     kept, lost = cured_of(faster), cured_of(slower)
     assert kept is not None
     assert lost is not None

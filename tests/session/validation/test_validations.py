@@ -266,7 +266,7 @@ def test_what_is_slower_than_it_was_is_taken_out_again(make, monkeypatch):
     runner, heard = make(remembered=(known,))
     told = Told(runner, script)
     assert script.goes_on(told, read_as=instead) == expected
-    assert any("taken out again" in each for each in heard), heard
+    assert any("they are removed" in each for each in heard), heard
     assert stand_ins.instead_of(script.valid) is None
     assert [each.plan.edits for each in runner.plans.learned] == [()]
     made = runner.validations._fits[id(told.loop)].passes.made
@@ -356,7 +356,7 @@ def test_a_generator_is_not_read_for_it():
     script = Script("a map")
     loop = Told(SimpleNamespace(validations=None), script).loop
     loop.validation = validated({"validation_data": iter([1]), "epochs": 3})
-    with pytest.raises(FeedlineError, match="had not come to it"):
+    with pytest.raises(FeedlineError, match="has not validated yet"):
         examine(loop, 0.1)
 
 

@@ -157,7 +157,7 @@ def test_pairs_between_spaces_or_commas_are_read_too(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a b c d\n", "line 1 stands before the first section"),
+        ("a b c d\n", "line 1 is before the first section"),
         ("", "it has no line such as ': capitals'"),
         (b"\xff\xff", "byte 0 is not UTF-8"),
     ],

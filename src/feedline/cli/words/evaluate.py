@@ -40,7 +40,7 @@ def evaluate(
     count_unknown: Annotated[
         bool,
         typer.Option(
-            "--count-unknown", help="Unknown words count as wrong, not as unasked."
+            "--count-unknown", help="Questions with unknown words count as wrong."
         ),
     ] = False,
     json: Json = None,

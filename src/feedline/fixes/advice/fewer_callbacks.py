@@ -5,5 +5,5 @@ Do in `on_epoch_end`, or on every hundredth batch, what a callback does on every
 same, the log has fewer lines.
 
 Keras' own TensorBoard callback writes every batch with `update_freq="batch"`; a number
-there means so often.
+there is the number of batches between writes.
 """

@@ -1,8 +1,8 @@
 """Use a larger batch, if training still works
 
-Fewer and larger steps are another training: the learning rate must be tuned again,
-and the result may be better or worse. Therefore advice, with the measured curve,
-and never applied.
+Fewer and larger steps train differently: the learning rate must be tuned again, and the
+result may be better or worse. So this is advice, with the measured curve, and never
+applied.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Use a few sizes that fit the hardware
 
-Two uses of one idea. A layer whose size is a multiple of 8 uses a GPU's tensor cores
-fully: round the size up and ignore what was added. Batches padded to a few lengths let
-one traced graph serve many batches: put elements of similar length together. Advice:
-the added values must be masked wherever they would count, and grouping by length
-changes the order of elements.
+A layer whose size is a multiple of 8 uses a GPU's tensor cores fully: round the size up
+and ignore what was added. Batches padded to a few lengths let one traced graph serve
+many batches: put elements of similar length together. Advice: the added values must be
+masked wherever they would count, and grouping by length changes the order of elements.
 
 With the lengths below, an element of more than 256 tokens is an error: cut it first.
 

@@ -1,11 +1,11 @@
 """Train against a sample of the classes
 
 Compare the right class with a few dozen drawn at random instead of with all of them.
-The loss is an estimate of the full one, with noise of its own, and the work per step is
-a thousandth. Advice: it is another training. Evaluate with the full softmax; the two
-losses cannot be compared.
+The loss is a noisy estimate of the full one, and the work per step is a thousandth.
+Advice: it trains differently. Evaluate with the full softmax; the two losses cannot be
+compared.
 
-The drawing assumes that classes are sorted by how often they occur, the most frequent
+Drawing assumes that classes are sorted by how often they occur, the most frequent
 first, as the ids of a vocabulary usually are.
 
 ## Example

@@ -1,9 +1,8 @@
 """Prepare whole arrays instead of looping over items
 
-A Python loop handles one item at a time on one core, before training can begin. The
-same as operations on whole arrays takes a fraction of the time; as a `map` of the
-pipeline it runs while the model trains. Advice: the code is yours to rewrite, and to
-compare.
+A Python loop handles one item at a time on one core, before training can begin.
+Operations on whole arrays take a fraction of the time; a `map` of the pipeline runs
+while the model trains. Advice: the code is yours to rewrite and to compare.
 
 ## Example
 

@@ -2,9 +2,9 @@
 
 TensorFlow's tf.data service runs a pipeline on other machines and sends the finished
 batches to the one that trains. It helps when all cores here are busy and the step still
-waits. The cause's evidence says how many cores are needed. Advice: the machines are
-yours to start, and the order of elements changes. First make the work smaller: a cache,
-or files packed in advance, is cheaper than machines.
+waits. The cause's evidence says how many cores are needed. Advice: you must start the
+machines, and the order of elements changes. First make the work smaller: a cache, or
+files packed in advance, is cheaper than machines.
 
 One process is the dispatcher; each CPU machine runs one worker. The workers must be
 able to read the same files by the same paths, and they need the same TensorFlow. With

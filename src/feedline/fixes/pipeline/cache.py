@@ -1,20 +1,21 @@
 """Compute once what is the same in every epoch
 
-A cache as near the end as it may stand: after everything that gives the same
-result each time, before the first shuffle or random draw. In memory where the
-elements fit into half of what is free, else in a store on disk that is bounded,
-checksummed and used again by the next run of the same pipeline. The elements are
-the same, so the fix is exact. The first epoch is as slow as before.
+A cache as near the end as possible: after everything that gives the same result each
+time, before the first shuffle or random draw. In memory where the elements fit into
+half of what is free, else in a store on disk that is bounded, checksummed and used
+again by the next run of the same pipeline. The elements are the same, so the fix is
+exact. The first epoch is as slow as before.
 
-Files that the kept part reads are looked at again when an epoch begins (size, times,
-inode, and a sample of the content), and so are the values that Python in it reads. Once
-one of them has changed, the data is read without the cache.
+Files that the kept part reads are checked when an epoch begins (size, times, inode, and
+a sample of the content), and so are the values that Python in it reads. Once one of
+them has changed, the data is read without the cache.
 
 Not used after anything that prints, writes, counts, draws or reads a variable; nor
 after your Python, unless its code shows that it keeps no state; nor after more than
-10,000 files; nor where an epoch stops before the end of the data: such a cache would
-never fill. If the pipeline may give its elements in any order (`deterministic=False`),
-the cache keeps one order for all epochs: that is graded reordered.
+10,000 files; nor where an epoch stops before the end of the data, because the cache
+would never fill. If the pipeline may give its elements in any order
+(`deterministic=False`), the cache keeps one order for all epochs: that is graded
+reordered.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Compute once what follows a shuffle
 
 File names are shuffled, then the files are read and decoded, again in every epoch:
-`list_files`, or Keras' `image_dataset_from_directory`. A cache after the decoding
-would freeze the order. But a shuffle draws positions, whatever stands at them: the
-maps that follow it can go before it, with a cache between them, and the very same
-elements come in the very same order: exact.
+`list_files`, or Keras' `image_dataset_from_directory`. A cache after the decoding would
+freeze the order. But a shuffle draws positions, whatever elements are there: the maps
+that follow it can go before it, with a cache between them, and the same elements come
+in the same order: exact.
 
-Only where all decoded elements fit into half of the free memory, and only for maps
-that always give the same for the same element; if their files change, the data is read
-without the cache from the next epoch on. The first epoch begins later: the buffer is
-filled with decoded elements before the first of them comes out. An element that cannot
-be decoded fails then, at the start of the epoch.
+Only where all decoded elements fit into half of the free memory, and only for maps that
+always give the same for the same element; if their files change, the data is read
+without the cache from the next epoch on. The first epoch begins later, because the
+buffer is filled with decoded elements before the first of them comes out. An element
+that cannot be decoded fails at that point.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     shuffle = find(pipeline, edit.stage)
     if shuffle.op != ops.SHUFFLE or not repeats_without_python(shuffle.inputs[0]):
-        raise CannotFix(f"{shuffle.label()} is no shuffle of what stays the same")
+        raise CannotFix(f"{shuffle.label()} does not shuffle what stays the same")
     wanted = edit.args.get("maps", 0)
     maps = _maps_after(pipeline, shuffle)[:wanted]
     if not maps or len(maps) < wanted:

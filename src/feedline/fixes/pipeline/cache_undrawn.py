@@ -1,11 +1,11 @@
 """What a random map does before it draws is computed once
 
-A map that decodes a picture and then flips it at random gives something else in every
-epoch, and no cache may stand behind it. But up to its first draw it always does the
-same: it is taken apart there, what comes before is kept in memory, and only the draws
-and what follows them are left for every epoch. Where file names are shuffled first, the
-shuffle goes behind the cache: it draws positions, whatever stands at them. The same
-elements in the same order, with the same draws under a seed: exact.
+A map that decodes a picture and then flips it at random gives a different result in
+every epoch, so it cannot be cached. But up to its first draw it always does the same.
+It is split there: what comes before is kept in memory, and only the draws and what
+follows them are left for every epoch. Where file names are shuffled first, the shuffle
+moves behind the cache, because it draws positions, whatever elements are there. The
+same elements in the same order, with the same draws under a seed: exact.
 
 Only where all that is kept fits into half of the free memory. If files that it reads
 change, the data is read without the cache from the next epoch on.
@@ -79,7 +79,7 @@ def apply(pipeline: Pipeline, edit: Edit) -> Pipeline:
     stage = find(pipeline, edit.stage)
     before = _order(pipeline, stage) if _draws(stage) else None
     if before is None:
-        raise CannotFix(f"{stage.label()} cannot be taken apart")
+        raise CannotFix(f"{stage.label()} cannot be split")
     parts = apart(stage)
     if parts.bytes > int(edit.args.get("most", 0)):
         raise CannotFix(f"{parts.bytes} bytes of each element are too much to keep")

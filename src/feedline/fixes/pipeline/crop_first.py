@@ -1,9 +1,9 @@
 """Colours are shifted after the crop, not before it
 
-A crop throws most of a picture away. What a map does to every pixel by itself before
-that (hue, saturation, a factor) gives the same numbers done afterwards, to fewer
-pixels: the operations are the same, with the same draws, so it is exact. What looks at
-other pixels, such as contrast at their mean, stays before the crop.
+A crop throws most of a picture away. What a map does to each pixel separately before
+that (hue, saturation, a factor) gives the same numbers afterwards, on fewer pixels: the
+operations are the same, with the same draws, so it is exact. What depends on other
+pixels, such as contrast on their mean, stays before the crop.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Of a JPEG only the part that is cut out is decoded
 
 libjpeg can decode a part of a picture and skip most of the rest. Where a map cuts a
-part out of what it has just decoded, be it at random, only that part is decoded, with
-some pixels more on every side that are cut off again: the pixels come out the same,
-and are compared. A file that is broken outside of the part no longer stops the job,
-so this is graded numeric.
+part out of what it has just decoded, also at random, only that part is decoded, with a
+few more pixels on every side that are cut off again. The pixels come out the same, and
+are compared. A file that is broken outside of the part no longer stops the job, so this
+is graded numeric.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What is thrown away is thrown away before the expensive work
 
-A filter that looks only at components which the map before it passes on unchanged
-gives the same answer before that map. The elements that remain, and their order,
-are the same: exact.
+A filter that looks only at components which the map before it passes on unchanged gives
+the same answer before that map. The elements that remain, and their order, are the
+same: exact.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
     stage = conditions.stage_of(pipeline, edit, ops.FILTER)
     first = stage.inputs[0]
     if first.op != ops.MAP or "func" in first.args or "func" in stage.args:
-        raise CannotFix(f"{stage.label()} does not stand behind a map as it was read")
+        raise CannotFix(f"{stage.label()} does not follow a map as it was read")
     conditions.sure(stage)
     conditions.sure(first)
     return stage

@@ -1,16 +1,15 @@
 """Several files are read at once
 
-Three ways, by what may change.
+There are three ways.
 
-- An `interleave` that reads its files by turns on one thread: the same turns on
-  several (`num_parallel_calls`), order kept. Exact.
-- Files read one after the other (`TFRecordDataset(files)`, `flat_map`): the next
-  files are opened and read ahead while the first is being used, and handed on in
-  the same order. Exact.
-- The same, mixing the records of several files (`num_parallel_reads`): faster
-  where one file alone is slow to read. The order changes: reordered, and left alone
-  where a later stage would make other elements in another order (`unordered` says
-  which).
+- An `interleave` that reads its files by turns on one thread: the same turns on several
+  (`num_parallel_calls`), order kept. Exact.
+- Files read one after the other (`TFRecordDataset(files)`, `flat_map`): the next files
+  are opened and read ahead while the first is being used, and passed on in the same
+  order. Exact.
+- The same, mixing the records of several files (`num_parallel_reads`): faster where one
+  file alone is slow to read. The order changes: reordered. Not used where a later stage
+  would turn another order into other elements (`unordered` says which).
 """
 
 from __future__ import annotations

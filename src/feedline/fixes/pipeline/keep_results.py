@@ -1,18 +1,18 @@
 """What Python computes for every batch is computed once and kept
 
 A generator or a `PyDataset` that decodes the same files, or parses the same lines, in
-every epoch: the results of the functions that do it are kept in memory, and copies of
-them are given when the same is asked again. So it is for functions of yours that are
-seen to compute and nothing else, for Keras' `load_img` (`flow_from_directory`) and for
-the pixels that Pillow decodes. What draws random numbers is computed each time, from
-the same generator in the same order: exact.
+every epoch: the results of the functions that do it are kept in memory, and the same
+call gets a copy. That works for functions of yours that are seen only to compute, for
+Keras' `load_img` (`flow_from_directory`) and for the pixels that Pillow decodes. What
+draws random numbers is computed each time, from the same generator in the same order:
+exact.
 
-A function must take numbers, text or paths, and read besides these only values that
-nobody can change in their place. A file that changes is read again. At most a quarter
-of the free memory is used; what does not fit is computed as before.
+A function must take numbers, text or paths, and otherwise read only immutable values. A
+file that changes is read again. At most a quarter of the free memory is used; what does
+not fit is computed as before.
 
-Nothing is read twice for it, so it also serves where no experiment can be made: it is
-put in at once, watched as the job trains, and taken out if it does not pay.
+It reads nothing twice, so it also works where no experiment is possible: it is applied
+at once, watched while the job trains, and removed if it does not pay.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """The map runs on several cores
 
-`num_parallel_calls=tf.data.AUTOTUNE`: the function runs on several elements at
-once, and the elements still come out in their order. The same elements, so the
-fix is exact.
+`num_parallel_calls=tf.data.AUTOTUNE`: the function runs on several elements at once,
+and the elements still come out in their order. The same elements, so the fix is exact.
 
-A function that draws random numbers is a case of its own. Where no seed is set
-nothing is fixed that could change. Under a seed the draws belong to the elements
-in the order in which they come: then the function is taken apart, the draws are
-made one after the other, and only the rest runs in parallel. Where that cannot
-be done the map stays as it is. Functions that write to variables (a Keras random
-layer advances its seed generator so) are never made parallel: two calls at once
-could get the same draw.
+If the function draws random numbers without a seed, no order of draws is fixed. With a
+seed, each element gets its draws in the order in which the elements come: the function
+is split, the draws are made one after the other, and only the rest runs in parallel.
+Where that is not possible the map stays as it is. Functions that write to variables
+(such as a Keras random layer, which advances its seed generator) are never made
+parallel: two calls at once could get the same draw.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The next batch is prepared while the model works on this one
 
-`prefetch(tf.data.AUTOTUNE)` at the end of the pipeline. Nothing about the
-elements changes: exact. Not where somebody could tell that a function ran too early:
-one that reads a variable which the training changes, that prints, or that runs Python
-which may keep a state.
+`prefetch(tf.data.AUTOTUNE)` at the end of the pipeline. Nothing about the elements
+changes: exact. Not used where running a function early could be noticed: it reads a
+variable that the training changes, prints, or runs Python that may keep state.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The next batch is copied to the device while it computes this one
 
-`tf.data.experimental.prefetch_to_device` at the end of the pipeline: the copy of
-the next batch and the step on this one go on side by side. Nothing about the
-elements changes: exact.
+`tf.data.experimental.prefetch_to_device` at the end of the pipeline: the next batch is
+copied while the step runs on this one. Nothing about the elements changes: exact.
 
-Not run on a GPU so far: with logical CPU devices the copy is none.
+Not run on a GPU so far: between logical CPU devices nothing is copied.
 """
 
 from __future__ import annotations

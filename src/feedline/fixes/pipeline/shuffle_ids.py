@@ -1,10 +1,10 @@
 """Small things are shuffled instead of large ones
 
-A shuffle draws positions, whatever stands at them: moved before maps that give
-one element for each, it makes the very same order, and its buffer holds file
-names or compressed bytes instead of decoded pictures. It also starts an epoch
-sooner, because nothing has to be decoded before the first element comes out.
-The same elements in the same order: exact.
+A shuffle draws positions, whatever elements are there. Moved before maps that give one
+element for each, it makes the same order, but its buffer holds file names or compressed
+bytes instead of decoded pictures. An epoch also starts sooner, because nothing has to
+be decoded before the first element comes out. The same elements in the same order:
+exact.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def check(pipeline: Pipeline, edit: Edit) -> Stage:
     stage = conditions.stage_of(pipeline, edit, ops.SHUFFLE)
     first = _fed_by(stage)
     if first.op != ops.MAP:
-        raise CannotFix(f"{stage.label()} does not stand behind a map")
+        raise CannotFix(f"{stage.label()} does not follow a map")
     conditions.sure(first)
     return stage
 

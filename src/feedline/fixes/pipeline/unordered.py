@@ -1,9 +1,9 @@
 """A slow element no longer holds up those behind it
 
-`deterministic = False`: parallel stages deliver what is ready first. The order
-inside an epoch changes and differs from run to run: reordered. Left alone where a
-later stage would make other elements in another order (a seeded draw, `take`,
-`enumerate`, `padded_batch`, a remainder that is dropped).
+`deterministic = False`: parallel stages deliver what is ready first. The order inside
+an epoch changes and differs from run to run: reordered. Not used where a later stage
+would turn another order into other elements (a seeded draw, `take`, `enumerate`,
+`padded_batch`, a remainder that is dropped).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _edit(source: Source, _: Place) -> None:
     if not source.takes("deterministic"):
         raise CannotEdit(BY_HAND)
     if source.argument("num_parallel_calls") is None:
-        raise CannotEdit("it does not run in parallel by an argument of its own")
+        raise CannotEdit("it has no argument that makes it parallel")
     source.set_argument("deterministic", "False")
 
 

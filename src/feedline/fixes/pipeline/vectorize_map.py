@@ -1,8 +1,8 @@
 """The map runs once per batch instead of once per element
 
 The function moves behind the `batch` and works on whole batches, by TensorFlow's
-own vectoriser or, for operations that work on any shape, as it is. Kept only
-where the batches come out bit for bit the same on the job's own elements: exact.
+vectoriser or, for operations that work on any shape, unchanged. Kept only where the
+batches come out bit for bit the same on the job's own elements: exact.
 """
 
 from __future__ import annotations

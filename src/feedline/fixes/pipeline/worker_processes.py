@@ -1,10 +1,10 @@
 """The user's Python runs in processes of its own
 
-`py_function`, `numpy_function`, `from_generator` and `PyDataset` run Python, and
-one interpreter runs one thread of it at a time, however many there are. Worker
-processes have an interpreter each. The elements keep their order: exact. That the
-function gives the same result for the same element cannot be seen from outside;
-where its code shows that it keeps a state, the fix is refused.
+`py_function`, `numpy_function`, `from_generator` and `PyDataset` run Python, and one
+interpreter runs one thread at a time. Worker processes have an interpreter each. The
+elements keep their order: exact. Whether the function gives the same result for the
+same element cannot be seen from outside; if its code shows that it keeps state, the fix
+is refused.
 
 A worker process multiplies matrices with one thread. Systems that cannot fork while
 threads run (before glibc 2.34 or musl 1.2.2) get no workers.

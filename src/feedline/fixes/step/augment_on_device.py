@@ -1,9 +1,8 @@
 """The device augments the pictures
 
 Random flips, crops and colours move from the map into the training step, where an
-accelerator does them quickly and the host's cores are free. What is drawn from
-which distribution stays, but a whole batch is drawn at once and the device rounds
-differently: numeric.
+accelerator does them quickly and the host's cores are free. The distributions stay the
+same, but a whole batch is drawn at once and the device rounds differently: numeric.
 
 Not run on a GPU so far: its parts are tested on the CPU, with logical devices.
 """

@@ -1,18 +1,23 @@
 """The step runs as a graph, not operation by operation
 
-`run_eagerly=True` (often left over from debugging), or a custom loop whose step
-has no `tf.function`, makes Python start every operation. Compiled, the same operations
-run as one graph, which TensorFlow's optimizer of graphs (Grappler) leaves as it is:
-merged operations round otherwise. Kept as exact only where the weights come out bit for
-bit the same, compared as the job runs; else it is numeric. Where the step does not even
-repeat itself to the bit, nobody can tell, and it counts as numeric.
+With `run_eagerly=True` (often left over from debugging), or in a custom loop whose step
+has no `tf.function`, Python starts every operation. Compiled, the same operations run
+as one graph. TensorFlow's optimizer of graphs (Grappler) is off for it, because merged
+operations round differently. The fix is exact only where the weights come out bit for
+bit the same, compared as the job runs; else it is numeric, as it is where the step
+itself does not give the same bits twice.
 
-In a loop of the script's own, the function that takes the gradients is compiled, or
-the part of the loop that does; in a fit, Keras' train step or yours. Only if all that
-it does means the same in a graph: it prints nothing, keeps nothing in Python objects,
-draws nothing outside of Keras' layers. Once the script changes what it uses (a layer's
-`trainable`, a number), it runs as before, and that is said. What a fit evaluates is
-left as it is.
+In a fit, Keras' train step or yours is compiled; in a loop of your own, the function
+that takes the gradients or, where the step is written straight into the loop, the lines
+from `with tf.GradientTape()` to the last that trains. Only a proved plan changes such a
+loop, while the script is loaded; your file stays as it is.
+
+Everything that the step does must mean the same in a graph. It may use models,
+optimizers, metrics, `tf`, and functions and layers of yours for which the same holds.
+It may not print, keep anything in Python objects, read values back (`.numpy()`), catch
+errors or draw by `tf.random`. If the script later changes what the step uses (a layer's
+`trainable`, a number), it runs from Python again, and one line says so. What a fit
+evaluates is left as it is.
 """
 
 from __future__ import annotations
@@ -79,7 +84,7 @@ def check(target: Target) -> tuple[Dependency, ...]:
     try:
         return dependencies_of_model(target.model)
     except CannotRun as reason:
-        raise CannotFix(f"the step may not be the same as a graph: {reason}") from None
+        raise CannotFix(f"the step may differ as a graph: {reason}") from None
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001
@@ -126,7 +131,7 @@ def _comment(place: Place, _: str) -> str:
     if place.op != "def":
         return "run_eagerly=False in the model's compile(...)"
     options = "(jit_compile=True)" if place.edit.args.get("fused") else ""
-    return f"the step as a function of its own, with @tf.function{options} above it"
+    return f"the step in its own function, with @tf.function{options} above it"
 
 
 def _edit(source: Source, _: Place) -> None:

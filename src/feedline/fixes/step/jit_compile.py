@@ -1,8 +1,8 @@
 """XLA compiles the step
 
-`jit_compile=True` fuses the step's operations into few. Sums are made in another
-order, so the last bits differ: numeric. In a loop of the script's own the step is one
-that `compile-step` has made a graph of.
+`jit_compile=True` fuses the step's operations into few. Sums are made in another order,
+so the last bits differ: numeric. In a loop of your own, `compile-step` must have made
+the step a graph.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check(target: Target) -> None:
     if target.model.jit_compile:
         raise CannotFix("XLA compiles the step already")
     if target.model.run_eagerly:
-        raise CannotFix("the step is no graph: it runs eagerly")
+        raise CannotFix("the step is not a graph: it runs eagerly")
 
 
 def install(target: Target, edit: Edit) -> Undo:  # noqa: ARG001

@@ -4,21 +4,23 @@ A `tf.function` makes a graph for every shape that it is called with: a new leng
 every document is a new trace for every document. Traced once with the changing lengths
 left open, the same operations serve them all. A step of such a graph can take longer
 than one whose lengths are known, so shapes that have a trace keep it, and a shape that
-comes so often that a trace of its own pays gets one.
+comes often enough to repay its own trace gets one. If the shared trace turns out slower
+than tracing each shape, it is removed.
 
 `feedline run` does this while the script trains, for a step that is called in a loop of
 the script's own: a function of the module, a method, a function in a function. After
 the third shape it traces the step with open lengths and compares it with the script's
 own traces on the calls so far, from several starts: all variables and all values that
-the step returns. Equal to the bit it is exact; where known lengths let TensorFlow's
-optimizer of graphs (Grappler) round otherwise, with it and without, it is numeric.
+the step returns. If they are equal, bit for bit, it is exact; if TensorFlow's optimizer
+of graphs (Grappler) rounds differently with known lengths, it is numeric. At least two
+of the lengths compared must not be powers of two.
 
-It is left alone where what changes is a Python value: pass it as a tensor. Also where
-fewer traces could be noticed: the step looks at `x.shape`, prints or keeps something
-while it is traced, changes more than variables, or the script asks how often it was
-traced. A length of 0 or 1 always has a trace of its own, and so does a new shape once
-the script has changed what tracing looks at (a layer's `trainable`, a number), or where
-it would catch an error of the step.
+It is not used where a Python value changes (pass it as a tensor), nor where fewer
+traces could be noticed: the step looks at `x.shape`, prints or keeps something while it
+is traced, changes more than variables, or the script asks how often it was traced. A
+length of 0 or 1 always gets its own trace, and so does a new shape once the script has
+changed what tracing looks at (a layer's `trainable`, a number), or where it would catch
+an error of the step.
 
 ## Example
 

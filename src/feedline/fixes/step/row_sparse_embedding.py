@@ -1,9 +1,9 @@
 """Only the rows of the table that a batch touches are read and written
 
-See `feedline.rows`. Under plain SGD and Adagrad the result is that of the dense
-update, bit for bit: exact. Adam, AdamW, RMSprop and momentum also move rows that
-no batch touched, by what is left in their moments; row-sparse they wait until a
-row is touched again: numeric.
+See `feedline.rows`. Under plain SGD and Adagrad the result is that of the dense update,
+bit for bit: exact. Adam, AdamW, RMSprop and momentum also move rows that no batch
+touched, by what is left in their moments; here these rows wait until a batch touches
+them: numeric.
 """
 
 from __future__ import annotations

@@ -1,19 +1,18 @@
 """Several steps go in one launch
 
-`steps_per_execution`: Keras calls TensorFlow once for many steps, so what a call
-costs is paid once for all of them. The arithmetic is that of single steps; kept
-as exact only where the weights come out bit for bit the same. Only training is
-launched so: `evaluate`, `predict` and the validation of a fit run as they did. With
-`fit(steps_per_epoch=...)` the number divides the epoch, or nothing is changed: Keras
-would train past its end.
+`steps_per_execution`: Keras calls TensorFlow once for up to 64 steps, so what a call
+costs is paid once for all of them. The arithmetic is that of single steps; the fix is
+exact only where the weights come out bit for bit the same. Only training is launched
+so: `evaluate`, `predict` and the validation of a fit run as before.
 
-Callbacks hear of batches less often. Where one of the user's callbacks may act on
-batches the fix is not proposed.
+The number of steps in an epoch must be known beforehand. With
+`fit(steps_per_epoch=...)` the launches divide it, because Keras would train past its
+end. Callbacks hear of batches less often, so the fix is not proposed where one of yours
+may act on batches.
 
-A loop of the script's own is given several steps in one launch where nothing but the
-step stands in it: no counter, no `print`, no `break`. Python then sees the last batch
-of each launch, and always that of the data, so that all names hold what they would
-hold.
+In a loop of your own, nothing but the step may be in the loop (metrics may be updated):
+no counter, no `print`, no `break`. Python then sees the last batch of each launch, and
+always the last of the data, so all names hold what they would hold.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def check(target: Target) -> None:
     and no data that may see them."""
     target.alone()
     if target.model.run_eagerly:
-        raise CannotFix("the step is no graph: it runs eagerly")
+        raise CannotFix("the step is not a graph: it runs eagerly")
     if target.model.steps_per_execution != 1:
         raise CannotFix("the script launches several steps at once already")
     if heard := batch_callbacks(Job("fit", callbacks=target.callbacks)):

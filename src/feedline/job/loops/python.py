@@ -62,7 +62,7 @@ class PythonLoop(Loop):
         if self._make is not None and self.where is not None and frame is not None:
             made = self._make.in_loop(self.where, frame)
         if made is None:
-            raise CannotRun("the step stands in the loop itself, in no function")
+            raise CannotRun("the step is written straight into the loop")
         return made
 
     def reads(self, dataset: Any, iterator: Any) -> None:
@@ -87,7 +87,7 @@ class PythonLoop(Loop):
         had. A step that Python runs must be on as a graph by now."""
         found = self.bare()
         if found is None or self._make is None:
-            raise CannotRun("other things than the step stand in the loop")
+            raise CannotRun("the loop contains more than the step")
         own = self._step if self._step is not None and self._step.on else None
         if self.eager and own is None:
             raise CannotRun("the step runs from Python")

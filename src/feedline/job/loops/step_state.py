@@ -51,7 +51,7 @@ def check_python(model: Any, *, validates: bool = False) -> None:
         except CannotRun as reason:
             name = getattr(function, "__qualname__", "a function of the step")
             raise CannotPutBack(
-                f"{name} may keep something that nobody could put back: {reason}"
+                f"{name} may keep something that cannot be put back: {reason}"
             ) from None
 
 
@@ -92,7 +92,7 @@ def variables_of_step(graph: Any, known: list[Any]) -> list[Any]:
         other = _uses(inside, graph) - _LOOKS_UP
         if other:
             raise CannotPutBack(
-                f"the step works on something that is no variable ({min(other)})"
+                f"the step works on something that is not a variable ({min(other)})"
             )
     already = {id(handle) for each in known for handle in _handles(each)}
     return [

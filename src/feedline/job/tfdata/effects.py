@@ -27,7 +27,7 @@ class Effect(Enum):
     ITERATES = "takes from an iterator"
     FILES = "reads files"
     PYTHON = "calls Python"
-    OUTSIDE = "prints, writes, inserts, waits or does what nobody has classified"
+    OUTSIDE = "prints, writes, inserts, waits or does something unknown"
 
 
 _DRAWS = (

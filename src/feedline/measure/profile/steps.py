@@ -67,7 +67,7 @@ def _find(host: Host, devices: Sequence[Device], end: int) -> Steps:
         return Steps((_between(waits[:, 0]),) * lanes, "batches taken")
     repeated = tuple(_repeated(device) for device in devices)
     if repeated and all(len(each) for each in repeated):
-        return Steps(repeated, "kernels that come again")
+        return Steps(repeated, "kernels that repeat")
     return Steps((_whole(host, devices),) * lanes, "none seen: all as one step")
 
 

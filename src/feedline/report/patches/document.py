@@ -62,9 +62,9 @@ class Document:
             self.text = text.encode("utf-8")
             compiled(self.text)
         except (SyntaxError, ValueError, LookupError, RecursionError) as error:
-            raise CannotRead(f"it is no Python source: {error}") from None
+            raise CannotRead(f"it is not Python source: {error}") from None
         if self.result() != raw:
-            raise CannotRead(f"it does not survive reading as {self.encoding}")
+            raise CannotRead(f"it cannot be read back as {self.encoding}")
         self.marks: dict[object, int] = {}
         self.slots: set[object] = set()
         self.added: list[object] = []

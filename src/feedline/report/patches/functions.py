@@ -43,7 +43,7 @@ def with_option(document: Document, at: int, option: str) -> None:
             end = tree.span(made)[1]
             document.splice(Splice(end, end, f"({option}=True)".encode()))
             return
-    raise CannotEdit("it is made a tf.function in another place")
+    raise CannotEdit("it is made a tf.function elsewhere")
 
 
 def _function(tree: Tree, line: int) -> cst.FunctionDef:

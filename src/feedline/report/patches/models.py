@@ -21,7 +21,7 @@ def compile_call(tree: Tree, place: Place) -> Call:
         raise CannotEdit("the call of compile is not on this line")
     fits = [call for call in here if call.name == "fit" and call.receiver is not None]
     if len(fits) != 1 or fits[0].receiver is None:
-        raise CannotEdit("which model is trained cannot be told from this line")
+        raise CannotEdit("this line does not show which model is trained")
     model = tree.code(fits[0].receiver)
     calls = [
         call
@@ -133,7 +133,7 @@ def _import_name(tree: Tree, imports: dict[str, str]) -> tuple[str, bool]:
         if name not in taken:
             return name, False
     first = next(iter(imports))
-    raise CannotEdit(f"{first} is taken for something else in this file")
+    raise CannotEdit(f"{first} means something else in this file")
 
 
 def _import(tree: Tree, call: Call, new: bytes) -> Splice:

@@ -11,7 +11,7 @@ from feedline.fixes.plan import Outcome, Plan, Trial
 from feedline.measure.measurement import Estimate
 from feedline.prove.proof import Cured, Faster
 
-NOT_SEEN = "what a step costs fed from ready batches: nothing was fed to it"
+NOT_SEEN = "what a step costs with ready batches: it was not fed any"
 
 
 def proposal_for(

@@ -25,7 +25,7 @@ def judged(function: Any, kind: Kind) -> tuple[Dependency, ...]:
     if not isinstance(python, types.FunctionType) or is_library(
         python.__code__.co_filename
     ):
-        raise CannotRun("it is no function of the script's")
+        raise CannotRun("it is not a function of the script")
     check_traces_unseen(python)
     return dependencies_of_trace(python, owner, kind.objects)
 
@@ -66,7 +66,7 @@ def compared(comparison: Comparison, seconds: float) -> OpenShapes:
 def not_allowed(found: OpenShapes) -> str:
     if not found.repeats:
         return (
-            "the step does not repeat itself to the bit in TensorFlow, so that nobody "
-            "can tell whether it is the same; it needs --allow numeric"
+            "the step does not give the same bits twice in TensorFlow, so it cannot be "
+            "compared; it needs --allow numeric"
         )
     return f"the results differ by {found.largest:.1e}; it needs --allow numeric"

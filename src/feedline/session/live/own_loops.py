@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_INLINE = "its step stands in the loop itself, in no function of its own"
+_INLINE = "its step is written straight into the loop, not in a function"
 _SHORT_STEP_S = 0.005
 _REHEARSE = "feedline run --rehearse"
 
@@ -57,7 +57,7 @@ class OwnLoops:
     def warm(self, loop: Any) -> str:
         """Begin what can be done; why nothing can, where that is so."""
         if loop.strategy is not None:
-            return "a strategy runs its step"
+            return "its step runs under a strategy"
         if not loop.eager:
             return self._cure_input_of_function(loop)
         if loop.step_code is None:
@@ -114,7 +114,7 @@ class OwnLoops:
             pipeline = runner.pipeline_of(loop.source)
             found = found_by(trial, runner.watch, pipeline)
         if found is None:
-            why = f"its step stays as it is: {trial.why_not or 'it was not timed'}"
+            why = f"its step is unchanged: {trial.why_not or 'it was not timed'}"
             runner.in_passing.why[id(loop)] = why
             runner.say(f"the training at {loop.where} runs without fixes: {why}")
             return
@@ -239,12 +239,12 @@ def _said(trial: StepTrial, *, over: bool) -> str:
     gain = trial.faster.gain
     times = f"{gain.value:.2g} x as fast ({gain.low:.2g} to {gain.high:.2g})"
     if trial.on:
-        bits = "to the bit" if trial.equal else "but for rounding"
+        same = "bit for bit" if trial.equal else "but for rounding"
         ran = "ran as a graph in turns" if over else "runs as a graph from here on"
         return (
-            f"the step {ran}: {times}, the same {bits} in {len(trial.compared)} steps "
+            f"the step {ran}: {times}, the same {same} in {len(trial.compared)} steps "
             "compared"
         )
     if trial.faster.proved:
-        return f"the step runs as it is; as a graph it is {times}, but {trial.why_not}"
-    return f"the step runs as it is: as a graph it is {trial.why_not}"
+        return f"the step runs unchanged; as a graph it is {times}, but {trial.why_not}"
+    return f"the step runs unchanged: as a graph it is {trial.why_not}"

@@ -155,7 +155,7 @@ class OwnShapes:
 
     def _lost(self, live: ShapeChoice, why: str) -> None:
         runner = self.runner
-        runner.say(f"each shape of the step has a trace of its own again: {why}")
+        runner.say(f"each shape of the step gets its own trace again: {why}")
         runner.plans.lost_open_shapes()
         self._publish(live)
 

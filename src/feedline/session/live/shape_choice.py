@@ -219,7 +219,7 @@ class ShapeChoice:
         kind = kind or kind_of(call)
         if kind is None:
             if self.traced_again:
-                raise CannotRun("it is called with other things than tensors")
+                raise CannotRun("it is called with arguments that are not tensors")
             return
         self._seen[kind] = Shape()
         self._examples[kind] = call
@@ -284,7 +284,7 @@ class ShapeChoice:
         if forbidden := options_forbid(function):
             raise CannotRun(forbidden)
         if self.loop.strategy is not None:
-            raise CannotRun("a strategy runs it")
+            raise CannotRun("it runs under a strategy")
         if caught(frame):
             raise CannotRun("the script would catch an error in it")
         if self._traced_elsewhere():
@@ -385,4 +385,4 @@ class ShapeChoice:
     def _note(self, seconds: float, trace_s: float | None = None) -> None:
         self.account.note(seconds, trace_s)
         if -self.account.saved > _LOST * self.trace_s:
-            self.stop("it came to take longer than tracing each shape")
+            self.stop("it took longer than tracing each shape")

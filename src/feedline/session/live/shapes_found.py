@@ -36,7 +36,7 @@ def found_by(live: ShapeChoice, watch: Any) -> tuple[Job, Measurement, Cured]:
     )
     notes = job.notes
     if live.found is None and live.why_not:
-        notes = (*notes, f"Each shape keeps a trace of its own: {live.why_not}.")
+        notes = (*notes, f"Each shape keeps its own trace: {live.why_not}.")
     job = replace(job, eager=False, retraces=(again,), notes=notes)
     faster = _faster(live)
     measured = _measured(live, faster)
@@ -117,13 +117,13 @@ def _cured(
 def said(live: ShapeChoice) -> str:
     name, found = name_of(live), live.found
     if found is None:
-        return f"{name} is traced again for new calls, and stays so: {live.why_not}"
+        return f"{name} is traced again for new calls, unchanged: {live.why_not}"
     own, shared = 1e3 * live.trace_s, 1e3 * found.relaxed_s
     shorter = f"{own:.3g} ms with a trace, {shared:.3g} ms with one for all shapes"
     if live.phase == "on":
-        bits = "to the bit" if found.equal else "but for rounding"
+        same = "bit for bit" if found.equal else "but for rounding"
         return (
             f"{name} is traced once for all shapes from here on: a call with a new "
-            f"shape takes {shorter}, the same {bits} in {found.compared} steps compared"
+            f"shape takes {shorter}, the same {same} in {found.compared} steps compared"
         )
     return f"{name} is traced again for every new shape: {shorter}, but {live.why_not}"

@@ -286,9 +286,8 @@ class StepTrial:
     def _not_allowed(self) -> str:
         if not self.repeats:
             return (
-                "the step does not repeat itself to the bit in TensorFlow, so that "
-                "nobody can tell whether its graph is the same; it needs "
-                "--allow numeric"
+                "the step does not give the same bits twice in TensorFlow, so its "
+                "graph cannot be compared with it; it needs --allow numeric"
             )
         most = max(each.largest for each in self.compared)
         return (

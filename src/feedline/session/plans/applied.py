@@ -122,8 +122,8 @@ class Applied:
             stand_ins.go_back(loop.source)
         training.step_ms = 0.0
         self.say(
-            f"a step takes {took:.3g} ms with the fixes and took less without: {what} "
-            "taken out again"
+            f"a step takes {took:.3g} ms with the fixes, more than without: {what} "
+            "removed"
         )
         return True
 

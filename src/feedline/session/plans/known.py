@@ -130,10 +130,10 @@ class KnownPlans:
         self.recalled = plan
         names = ", ".join(edit.fix for edit in plan.edits)
         self._say(
-            f"applying {names}, as an earlier run found (--fresh measures anew)"
+            f"applying {names}, as an earlier run found (--fresh measures again)"
             if names
             else "an earlier run found no fix that helps; your script runs unchanged "
-            "(--fresh measures anew)"
+            "(--fresh measures again)"
         )
 
     def make(self, plan: SavedPlan, spent_s: float, step_ms: float) -> None:

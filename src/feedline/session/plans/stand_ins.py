@@ -87,8 +87,8 @@ def _check_draws(before: Pipeline, after: Pipeline) -> None:
             continue
         if any(map(_draws_under_a_seed, map(Pipeline, stage.inputs))):
             raise CannotFix(
-                f"{stage.label()} stands behind draws under a seed; the script could "
-                "see that they run ahead"
+                f"{stage.label()} follows seeded random draws; the script could see "
+                "that they run ahead"
             )
 
 

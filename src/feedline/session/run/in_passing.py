@@ -125,7 +125,7 @@ class InPassing:
             return False
         helped = live.helped()
         if len(seen.helped) == _JUDGED and live.taken_out(seen.helped, seen.periods):
-            self._say(f"{live.names} taken out: it did not make the steps faster")
+            self._say(f"removed {live.names}: the steps did not get faster")
         return helped
 
     def _fed(
@@ -179,7 +179,9 @@ class InPassing:
             unknown.insert(0, f"how long a step waits for its input: {reason}")
         job = job_of(loop, watch, batch_size=seen.batch_size)
         tried = (
-            "No fix was tried" if not seen.live.found else "No fix was measured apart"
+            "No fix was tried"
+            if not seen.live.found
+            else "No fix was measured by itself"
         )
         notes = [*job.notes, f"{tried}: {self.why[id(loop)]}."]
         if job.eager:

@@ -50,7 +50,7 @@ class Edits:
         if known.plan.edits:
             runner.say(
                 f"applying {names(known.plan.edits)} to the {where}, as an earlier run "
-                "found (--fresh measures anew)"
+                "found (--fresh measures again)"
             )
         return known.plan.edits, known.step_ms / 1e3
 

@@ -90,7 +90,7 @@ def examine_and_cure(
     except (InputFailed, LoopEnded, StopIteration, tf.errors.OutOfRangeError) as error:
         raise ended(error) from None
     if job.steps_per_epoch is None:
-        raise FeedlineError("nobody can tell how many batches its data has")
+        raise FeedlineError("the number of batches in its data is not known")
     return by_experiment(measured.step, job.steps_per_epoch), cured
 
 
@@ -111,7 +111,7 @@ def examine(loop: Any, seconds: float) -> ValidationTimes:
         ):
             steps = bench.steps_per_epoch or counted(bench)
             if steps is None:
-                raise FeedlineError("nobody can tell how many batches its data has")
+                raise FeedlineError("the number of batches in its data is not known")
             step = drive(
                 measure_step(
                     clock,
@@ -144,7 +144,7 @@ def _made_by_keras(loop: Any) -> Any:
         if isinstance(told.data, tf.data.Dataset):
             return told.data
         if told.data is None or told.kind == "generator":
-            raise FeedlineError("the fit had not come to it yet")
+            raise FeedlineError("the fit has not validated yet")
         x, y, weight = keras.utils.unpack_x_y_sample_weight(told.data)
         made = keras_private.TFEpochIterator(
             x=x,
@@ -171,11 +171,11 @@ def why_not_cut(source: Any, loop: Any) -> str:
     if not cut_short(source, loop):
         return ""
     if loop.validation.steps % loop.model.steps_per_execution:
-        return "its steps are no whole number of launches"
+        return "its steps do not fill a whole number of launches"
     # Early releases of Keras 3 went on reading where the pass before had ended.
     evaluate = inspect.unwrap(type(loop.model).evaluate)
     if "reset" not in evaluate.__code__.co_names:
-        return "a pass goes on where the one before was broken off"
+        return "each pass goes on where the one before it stopped"
     return ""
 
 

@@ -77,7 +77,7 @@ class Validations:
                 else:
                     self._take_out_if_slower(loop, iterator, fit)
         except Exception as error:  # it costs the fixes, not the validation
-            log.info("the validation is left as it is", exc_info=True)
+            log.info("the validation is left unchanged", exc_info=True)
             fit.why_not = str(error)
         steps = iterator.num_batches
         fit.passes.begins(
@@ -96,7 +96,7 @@ class Validations:
             fit.pace.epoch_is_over()
         if fit.live.in_force and fit.judge(seen):
             names = fit.live.names
-            self.runner.say(f"{names} taken out: the validation did not get faster")
+            self.runner.say(f"removed {names}: the validation did not get faster")
         if seen.helped and fit.own_s:
             self.passes += 1
             self.seconds += seen.seconds
@@ -208,6 +208,6 @@ class Validations:
         fit.helped, fit.pace, fit.before = False, None, None
         self._edits.taken_out(loop)
         self.runner.say(
-            f"the {where_of(loop)} takes {took:.3g} s with the fixes and took less "
-            "without: they are taken out again"
+            f"the {where_of(loop)} takes {took:.3g} s with the fixes, more than "
+            "without: they are removed"
         )

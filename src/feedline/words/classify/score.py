@@ -111,7 +111,7 @@ class Tester:
         if not self._texts:
             raise CorpusError(
                 "there is nothing to test with: no text has a label. Labels look like "
-                "__label__sports, or stand in a column of a table."
+                "__label__sports, or are in a column of a table."
             )
         texts, found, right = self._counts
         rows = [

@@ -136,7 +136,7 @@ class _Vocabulary:
         if not len(counted.table):
             raise CorpusError(
                 "there is nothing to learn from: no labelled text has a word in it. "
-                "Labels look like __label__sports, or stand in a column of a table."
+                "Labels look like __label__sports, or are in a column of a table."
             )
         found, ids_of = self._recipe.chosen(counted)
         self.words, self.counts = list(found.words), found.counts
@@ -171,7 +171,7 @@ def _check(read: Encoded) -> None:
     if not len(read.texts):
         raise CorpusError(
             f"none of {read.unlabelled:,} texts has a label. Labels look like "
-            "__label__sports, or stand in a column of a table."
+            "__label__sports, or are in a column of a table."
         )
     if len(read.names) < 2:
         raise CorpusError(

@@ -148,7 +148,7 @@ def write_words(vectors: Vectors, path: Path) -> None:
     for word in vectors.words:
         if "\n" in word or word.endswith("\r"):
             raise VectorsError(
-                f"the word {word!r} cannot stand in a file of one word per line. "
+                f"the word {word!r} cannot be in a file of one word per line. "
                 "Export as .npz, which takes any word"
             )
     with target.written(path) as file:

@@ -84,7 +84,7 @@ def write(vectors: Vectors, path: Path) -> None:
     for word in vectors.words:
         if not word or "\n" in word or "\t" in word:
             raise VectorsError(
-                f"the word {word!r} cannot stand in a table of tabs and lines. Rename "
+                f"the word {word!r} cannot be in a table of tabs and lines. Rename "
                 "it, or export as numpy"
             )
     try:

@@ -101,7 +101,7 @@ def write(vectors: Vectors, path: Path) -> None:
     for word in vectors.words:
         if not word or " " in word or word[0] == "\n":
             raise VectorsError(
-                f"the word {word!r} cannot stand in word2vec's binary format, where a "
+                f"the word {word!r} cannot be in word2vec's binary format, where a "
                 "word ends at its first space. Export as word2vec text or as numpy"
             )
     little = vectors.matrix.astype("<f4", copy=False)

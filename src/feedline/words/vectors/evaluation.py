@@ -145,7 +145,7 @@ def solve_analogies(
             continue
         if not names:
             raise FeedlineError(
-                f"cannot read {path}: line {number} stands before the first section. "
+                f"cannot read {path}: line {number} is before the first section. "
                 "A file of analogies begins with a line such as ': capitals'"
             )
         fields = line.split()

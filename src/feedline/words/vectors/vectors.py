@@ -82,7 +82,7 @@ class Vectors:
         if len(found) != len(self.words):
             twice = next(w for i, w in enumerate(self.words) if found[w] != i)
             raise VectorsError(
-                f"the word {twice!r} stands twice among the words: every word may "
+                f"the word {twice!r} is among the words twice: every word may "
                 "have one row only"
             )
         return found

@@ -139,7 +139,7 @@ def test_shapes_without_end_end_it():
     steps = MultiStep(loop_over(compiled_body), 4)
     together(data, steps)
     assert left() == was
-    assert "ever other shapes" in steps.broken
+    assert "shapes of its batches keep changing" in steps.broken
 
 
 def test_a_change_of_what_it_uses_ends_it():

@@ -78,7 +78,7 @@ def test_what_keras_makes_of_a_pydataset_is_read_as_the_same(shuffle):
 def test_keras_goes_on_with_workers_of_its_own():
     pipeline = read(PyDatasetAdapter(Batches(workers=2)).get_tf_dataset()).numbered()
     (stage,) = pipeline.find("from_generator")
-    with pytest.raises(CannotFix, match="of its own already"):
+    with pytest.raises(CannotFix, match="its own workers already"):
         fixes.apply(pipeline, [Edit("worker-processes", stage.number, {"workers": 2})])
 
 

@@ -16,7 +16,10 @@ Labels = Annotated[
     int, typer.Option("-k", "--k", metavar="N", min=1, help="Labels for each text.")
 ]
 Threshold = Annotated[
-    float, typer.Option(metavar="P", min=0.0, max=1.0, help="Only labels as likely.")
+    float,
+    typer.Option(
+        metavar="P", min=0.0, max=1.0, help="Only labels at least this likely."
+    ),
 ]
 FormatName = Annotated[
     str | None,

@@ -80,7 +80,7 @@ def kept_stage(stage: Stage) -> KeptStage:
         raise Refused(f"{stage.label()} is not a generator that was read")
     adapter = adapter_of(stage.handle)
     if adapter is not None and adapter.enqueuer is not None:
-        raise Refused("Keras reads the PyDataset with workers of its own")
+        raise Refused("Keras reads the PyDataset with its own workers")
     memory = Memory()
     reasons: list[str] = []
     switched: list[Switched] = []

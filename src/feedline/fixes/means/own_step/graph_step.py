@@ -187,7 +187,7 @@ class OwnStep:
         """Look at its source and make the graph for such a call. Raises `CannotRun`,
         or whatever tracing raises."""
         if len(self._seen) >= _MOST_TRACES:
-            raise CannotRun("it is called with ever other shapes")
+            raise CannotRun("its shapes keep changing")
         me = args[0] if args and self._is_method_of(args[0]) else None
         given = (o for o in _objects_in(args, kwargs) if o is not me)
         self._held += dependencies_of(self.looked_at, me, given)
@@ -195,7 +195,7 @@ class OwnStep:
             self.graph_function = self._compiled()
         graph = self.graph_function.get_concrete_function(*args, **kwargs).graph
         if draws(graph):
-            raise CannotRun("it draws random numbers, which a graph draws otherwise")
+            raise CannotRun("it draws random numbers, which a graph draws differently")
 
     @property
     def looked_at(self) -> Any:

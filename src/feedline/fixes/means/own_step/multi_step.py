@@ -131,7 +131,7 @@ class MultiStep:
 
     def _trace(self, iterator: Any, first: Any) -> Any:
         if len(self._traced) >= _MOST_TRACES:
-            raise CannotRun("its batches are of ever other shapes")
+            raise CannotRun("the shapes of its batches keep changing")
         launch = tf.function(self._steps, autograph=False)
         if self._own is None:
             made = launch.get_concrete_function(iterator, first)
@@ -139,7 +139,7 @@ class MultiStep:
             with self._own.as_part():
                 made = launch.get_concrete_function(iterator, first)
         if draws(made.graph):
-            raise CannotRun("it draws random numbers, which a graph draws otherwise")
+            raise CannotRun("it draws random numbers, which a graph draws differently")
         return made
 
     def _steps(self, iterator: Any, first: Any) -> Any:

@@ -266,7 +266,7 @@ def _handed_over(
 def _check_handed(stage: Stage, cut: list[Tensor], draws: list[Tensor]) -> None:
     for tensor in (*cut, *draws):
         if tensor.dtype.name in ("resource", "variant"):
-            raise CannotRewrite(stage, f"{tensor.op.type} gives no plain tensor")
+            raise CannotRewrite(stage, f"{tensor.op.type} does not give a plain tensor")
     for tensor in draws:
         size = tensor.shape.num_elements()
         if tensor.op.type == "ReadVariableOp" and (size is None or size > _SMALL):

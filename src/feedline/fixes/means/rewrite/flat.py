@@ -162,7 +162,7 @@ def _check_written_out(op: Operation) -> None:
     attributes = getattr(function, "attributes", {})
     for name in ("_XlaMustCompile", "_noinline"):
         if name in attributes and attributes[name].b:
-            raise NotImplementedError("it calls a function that is compiled apart")
+            raise NotImplementedError("it calls a function that is compiled separately")
 
 
 def replay(

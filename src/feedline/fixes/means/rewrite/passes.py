@@ -38,7 +38,7 @@ def filter_first(pipeline: Pipeline, stage: Stage) -> Pipeline:
     some elements (decoding, parsing): an element that is thrown away would no longer
     stop the job."""
     if stage.op != ops.FILTER:
-        raise CannotRewrite(stage, "it is no filter")
+        raise CannotRewrite(stage, "it is not a filter")
     _check_pure(stage, stage)
     maps: list[Flat] = []
 
@@ -73,7 +73,7 @@ def shuffle_first(pipeline: Pipeline, stage: Stage) -> Pipeline:
     map that fails on an element fails later than before: when the element leaves
     the buffer, not when it enters."""
     if stage.op != ops.SHUFFLE:
-        raise CannotRewrite(stage, "it is no shuffle")
+        raise CannotRewrite(stage, "it is not a shuffle")
     if consumers_of(pipeline, stage) > 1:
         raise CannotRewrite(stage, "it feeds more than one stage")
     if any(one.op == ops.IGNORE_ERRORS for one in pipeline.after(stage)):
@@ -96,7 +96,7 @@ def _walk_up(
     and those for which one of the facts `passes` holds."""
     passed: list[Stage] = []
     maps = 0
-    refusal = "no map stands before it"
+    refusal = "there is no map before it"
     (upstream,) = stage.inputs
     while _passes(upstream, passes) or upstream.op == ops.MAP:
         try:

@@ -69,7 +69,7 @@ def vectorize_pipeline(pipeline: Pipeline, stage: Stage) -> Pipeline:
     for one in between:
         # Not a cache: what stands behind it is computed in every epoch.
         if not one.has(Fact.LOOKS_AT_NONE) and one.op != ops.MAP:
-            raise CannotRewrite(stage, f"{one.label()} stands before the batch")
+            raise CannotRewrite(stage, f"{one.label()} comes before the batch")
     for one in (stage, *between):
         if consumers_of(pipeline, one) != 1:
             raise CannotRewrite(stage, f"{one.label()} feeds more than one stage")
@@ -169,7 +169,7 @@ def _check_specs(stage: Stage) -> None:
     for spec in (*given, *tf.nest.flatten(wrapper.output_structure)):
         if type(spec) is not tf.TensorSpec and type(spec).__name__ != "NoneTensorSpec":
             raise CannotRewrite(
-                stage, f"an element has a part that is no plain tensor: {spec}"
+                stage, f"an element has a part that is not a plain tensor: {spec}"
             )
     for spec in given:
         if isinstance(spec, tf.TensorSpec) and not spec.shape.is_fully_defined():

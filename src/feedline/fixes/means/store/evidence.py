@@ -128,7 +128,7 @@ def _check_held(traced: Any) -> None:
     for node in nodes_of(traced):
         definition = op_def_registry.get(node.op)
         if definition is None:
-            raise Unknown(f"{node.op}, which nobody knows, in a function")
+            raise Unknown(f"{node.op}, which feedline does not know, in a function")
         made = [arg.type for arg in definition.output_arg]
         if resource in made and node.op != "Placeholder":
             raise Unknown(f"{node.op} in a function")

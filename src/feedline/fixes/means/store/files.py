@@ -99,7 +99,7 @@ def _stat(name: bytes) -> _Stat | None:
     if stat.S_ISDIR(found.st_mode):
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise Unknown(f"{_said(name)} is no plain file")
+        raise Unknown(f"{_said(name)} is not a plain file")
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 

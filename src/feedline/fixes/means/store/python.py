@@ -74,7 +74,7 @@ class _Reads:
             return
         self._done.add(id(function))
         if not isinstance(function, types.FunctionType):
-            raise Unknown(f"Python that is no plain function: {function!r:.60}")
+            raise Unknown(f"Python that is not a plain function: {function!r:.60}")
         if len(self._done) > _MOST_FUNCTIONS:
             raise Unknown("Python that calls very many functions")
         found = purity(function)

@@ -57,7 +57,7 @@ def batches_ahead(stage: Stage, workers: int) -> BatchesAhead:
     epoch begins and ends. Raises Refused where that cannot be the same."""
     adapter = adapter_of(stage.handle)
     if adapter.enqueuer is not None:
-        raise Refused("Keras reads the PyDataset with workers of its own already")
+        raise Refused("Keras reads the PyDataset with its own workers already")
     parallel = parallel_pydataset(adapter.py_dataset, workers)
     copy = type(adapter)(parallel, adapter.class_weight, adapter.shuffle)
     return BatchesAhead(copy, parallel.purity, stage)

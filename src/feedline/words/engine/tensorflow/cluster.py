@@ -116,7 +116,7 @@ def join(cluster: Cluster) -> Any:
     except RuntimeError as error:
         raise TrainingError(
             "a cluster is joined before TensorFlow does anything else in a process: "
-            f"train in a process of its own ({error})."
+            f"train in a separate process ({error})."
         ) from error
 
 

@@ -60,7 +60,7 @@ def _make_cpus(count: int) -> None:
     except RuntimeError as error:
         raise TrainingError(
             f"{count} CPU devices are asked for, and TensorFlow has begun with "
-            f"{len(have or [1])} in this process: train in a process of its own, or "
+            f"{len(have or [1])} in this process: train in a separate process, or "
             "call tf.config.set_logical_device_configuration before all else."
         ) from error
 
@@ -74,7 +74,7 @@ def mirrored(names: tuple[str, ...]) -> Any:
         before = ",".join(next(iter(_mirrored)))
         raise TrainingError(
             f"this process has trained on {before}, and TensorFlow cannot then train "
-            f"on {','.join(names)}: do so in a process of its own."
+            f"on {','.join(names)}: do so in a separate process."
         )
     return _mirrored[names]
 

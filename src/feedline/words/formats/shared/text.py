@@ -221,7 +221,7 @@ def check_words(words: Sequence[str], *, instead: str) -> None:
     for word in words:
         if not word or word != word.strip(" \t\r") or "\n" in word:
             raise VectorsError(
-                f"the word {word!r} cannot stand in a line of text: it is empty, holds "
+                f"the word {word!r} cannot be in a line of text: it is empty, holds "
                 f"a line feed, or begins or ends with a space. {instead}"
             )
 
