@@ -148,6 +148,8 @@ def examine_and_cure(
 
 
 _COUNTING_S = 1.0
+_WORTH_A_LOOK_MS = 2000.0
+_LOOKING_S = 0.25
 
 
 def training_seconds(loop: CallLoop) -> float | None:
@@ -159,6 +161,10 @@ def training_seconds(loop: CallLoop) -> float | None:
     if steps is None:
         return None
     timed = loop.execute(Run("live", 3))
+    if loop.epochs * steps * timed.ms > _WORTH_A_LOOK_MS:
+        # The first batches were made while the step was traced.
+        most = max(3, round(1e3 * _LOOKING_S / max(timed.ms, 1e-3)))
+        timed = loop.execute(Run("live", min(steps, most), seconds=_LOOKING_S))
     # A shuffle that holds all the data does an epoch's work before its first step.
     start = loop.execute(Run("epoch")).seconds if loop.restarts else 0.0
     return loop.epochs * (steps * timed.ms / 1e3 + start)

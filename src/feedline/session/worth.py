@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from feedline.errors import FeedlineError
 
 _PART = 0.1  # of the training that is left
-_LEAST_TRAINING_S = 20.0
+_LEAST_TRAINING_S = 6.0
+_LEAST_S = 1.5  # for measuring anything at all; the next run has what was found
 UNKNOWN_TRAINING_S = 60.0
 """What a training is taken for whose end nobody can tell."""
 _TRIAL_S = 2.0  # what trying one fix takes, at the least
@@ -48,7 +49,7 @@ class Budget:
         if training_s is None:
             training_s = UNKNOWN_TRAINING_S
         _long_enough(training_s, _LEAST_TRAINING_S)
-        return min(self.seconds, _PART * training_s)
+        return min(self.seconds, max(_LEAST_S, _PART * training_s))
 
 
 def _long_enough(training_s: float, least_s: float) -> None:
