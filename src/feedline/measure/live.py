@@ -13,10 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from typing import TYPE_CHECKING
+
 from feedline.job.loops.loop import Experiment, Run
-from feedline.measure.profile import source
-from feedline.measure.profile.capture import Capture
-from feedline.measure.profile.examine import examine
+
+if TYPE_CHECKING:
+    from feedline.measure.profile.capture import Capture
 
 _LEAST, _MOST = 3, 10
 _CHATTER = re.compile(rb"\b(profiler_session|session_manager|save_profile)\.cc:\d+\]")
@@ -32,6 +34,10 @@ def steps_for(step_ms: float, seconds: float) -> int:
 def take_capture(steps: int, seconds: float) -> Experiment[Capture]:
     """What the profiler sees of some steps, one more than asked for: the last
     one has no end."""
+    # Not before: a training under `run` need not wait for what reads captures.
+    from feedline.measure.profile import source
+    from feedline.measure.profile.examine import examine
+
     with tempfile.TemporaryDirectory(prefix="feedline-") as folder:
         with _profiling(folder):
             yield Run("live", steps + 1, seconds=seconds)

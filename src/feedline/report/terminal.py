@@ -340,7 +340,9 @@ def _closing(page: Page, report: Report) -> Iterator[Text]:
         cause = report.findings[0].cause
         hint = f"More about it: feedline explain {cause}"
         yield from page.wrap(hint, indent="  ")
-    took = f"Measured in {seconds(report.seconds)} by feedline {report.version}."
+    after = report.after
+    spent = report.seconds if after is None else after.measuring_s or report.seconds
+    took = f"Measured in {seconds(spent)} by feedline {report.version}."
     if report.only_observed and report.trace is None:
         row = report.validation
         what = "nothing" if row is None or row.watched else "only the validation"

@@ -40,6 +40,8 @@ class Order(msgspec.Struct, frozen=True, tag="order", forbid_unknown_fields=True
     plan: SavedPlan | None = None
     remembered: tuple[Remembered, ...] = ()
     """Plans of earlier runs of this script."""
+    trained_s: dict[str, float] = {}
+    """The seconds that the last run trained at each line, if the script is the same."""
     live: bool = False
     everything: bool = False
     """Rehearse even what could be measured in the run itself."""
@@ -80,6 +82,8 @@ class Outcome(msgspec.Struct, frozen=True, tag="outcome", forbid_unknown_fields=
     loops: int = 0
     applied: bool = False
     trained: Trained = Trained()
+    trained_s: dict[str, float] = {}
+    """The seconds of all fits at each line."""
     uncured: Uncured | None = None
 
 

@@ -139,6 +139,7 @@ def run_script(
     recall = use_memory and not (fresh or rehearse)
     remembered = memory.recall() if recall else ()
     uncured = memory.uncured() if recall else None
+    trained_s = memory.trained_s() if recall else {}
     order = Order(
         "run",
         tuple(target),
@@ -148,6 +149,7 @@ def run_script(
         allow=tuple(grades(allow)),
         plan=None if plan is None else replace(plan, report=None),
         remembered=tuple(without_report(each) for each in remembered),
+        trained_s=trained_s,
         live=live,
         given=given,
     )
@@ -183,7 +185,8 @@ def run_script(
     if use_memory:
         # Rehearsed once, it is not rehearsed again.
         uncured = None if rehearsed.seconds else outcome.uncured
-        memory.remember(to_remember(ran, outcome, rehearsed), uncured)
+        learned = to_remember(ran, outcome, rehearsed)
+        memory.remember(learned, uncured, outcome.trained_s)
     return ran
 
 

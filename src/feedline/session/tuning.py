@@ -137,7 +137,7 @@ def examine_and_cure(
             used=used,
             reached=reached,
             examined=examined,
-            training_s=None if budget.given else training_s,
+            training_s=budget.to_gain_from(training_s),
         )
         try:
             job, measured, cured = drive(experiment, loop.execute)

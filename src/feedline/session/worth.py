@@ -33,10 +33,12 @@ class TooShort(FeedlineError):
 @dataclass(frozen=True)
 class Budget:
     """`seconds` is the most that measuring may take. `given`: the user named it, so
-    only a training that ends at once is too short for it."""
+    only a training that ends at once is too short for it. `more_s`: so many seconds of
+    training are expected after this one, at the same line."""
 
     seconds: float
     given: bool = False
+    more_s: float = 0.0
 
     def for_training(self, training_s: float | None) -> float:
         """What may be spent on a training of which so much is left; None where that
@@ -46,10 +48,27 @@ class Budget:
                 return self.seconds
             _long_enough(training_s, _GIVEN_LEAST_TRAINING_S)
             return min(self.seconds, max(_GIVEN_LEAST_S, 3 * training_s))
-        if training_s is None:
-            training_s = UNKNOWN_TRAINING_S
-        _long_enough(training_s, _LEAST_TRAINING_S)
-        return min(self.seconds, max(_LEAST_S, _PART * training_s))
+        all_s = (UNKNOWN_TRAINING_S if training_s is None else training_s) + self.more_s
+        _long_enough(all_s, _LEAST_TRAINING_S)
+        return min(self.seconds, max(_LEAST_S, _PART * all_s))
+
+    def to_gain_from(self, training_s: float | None) -> float | None:
+        """The training that what is found may shorten; None where that is not known,
+        and where nobody counts, because the user named the seconds."""
+        if self.given or training_s is None:
+            return None
+        return training_s + self.more_s
+
+
+def was_too_short(training_s: float) -> str:
+    """Why a training that took so long when the script last ran is not measured; empty
+    where it is."""
+    if training_s >= _LEAST_TRAINING_S:
+        return ""
+    return (
+        f"training took {training_s:.2g} s in the last run, too short to repay "
+        "measuring"
+    )
 
 
 def _long_enough(training_s: float, least_s: float) -> None:

@@ -117,3 +117,24 @@ def test_only_files_of_its_own_are_pruned(script, tmp_path, monkeypatch):
 )
 def test_that_nothing_was_found_holds_for_as_little_time(edits, spent, seconds, final):
     assert Remembered(plan(*edits), spent).is_final(seconds) is final
+
+
+def test_the_training_of_the_last_run_counts_only_for_the_same_source(script, tmp_path):
+    memory(script, tmp_path).remember([], trained_s={"train.py:3": 2.0})
+    assert memory(script, tmp_path).trained_s() == {"train.py:3": 2.0}
+    (file,) = (tmp_path / "plans").iterdir()
+    written = file.stat().st_mtime_ns
+    memory(script, tmp_path).remember([], trained_s={"train.py:3": 2.1})
+    assert file.stat().st_mtime_ns == written
+    memory(script, tmp_path).remember([], trained_s={"train.py:3": 20.0})
+    assert memory(script, tmp_path).trained_s() == {"train.py:3": 20.0}
+    script.write_text("fit()  # changed\n")
+    assert memory(script, tmp_path).trained_s() == {}
+
+
+def test_times_that_are_none_are_as_good_as_nothing(script, tmp_path):
+    memory(script, tmp_path).remember([], trained_s={"train.py:3": 2.0})
+    (file,) = (tmp_path / "plans").iterdir()
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps(data | {"trained_s": {"train.py:3": "long"}}))
+    assert memory(script, tmp_path).trained_s() == {}

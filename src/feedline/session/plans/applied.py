@@ -25,10 +25,17 @@ class Training:
     without them, 0 where nobody knows."""
 
     def __init__(
-        self, loop: Any, undo: Callable[[], None], before: Any, step_ms: float
+        self,
+        loop: Any,
+        undo: Callable[[], None],
+        before: Any,
+        step_ms: float,
+        *,
+        in_step: bool,
     ) -> None:
         self.undo = undo
         self.before = before  # what Keras read before, where it may read that again
+        self.in_step = in_step  # is anything put into the model?
         self.step_ms = step_ms
         self._model, self._pace = loop.model, loop.pace
         self._first = self._iterations()
@@ -95,7 +102,9 @@ class Applied:
             if not loop.restarts or not self._may_go_back(loop.source):
                 before = None
         loop.pace = Pace(loop.clock)
-        self._training[id(loop)] = Training(loop, undo, before, step_ms)
+        self._training[id(loop)] = Training(
+            loop, undo, before, step_ms, in_step=bool(steps)
+        )
 
     def _may_go_back(self, dataset: Any) -> bool:
         from feedline.session.plans import stand_ins
@@ -109,21 +118,23 @@ class Applied:
         took = None if training is None else training.slower()
         if training is None or took is None:
             return False
+        own_ms, training.step_ms = training.step_ms, 0.0
+        if training.before is None and not training.in_step:
+            return False
         fits.change_back(loop, training.undo)
         training.undo = lambda: None
         what = "the fixes are"
         if training.before is None:
-            what = "the fixes of the step are"
+            what = "those of the step are"
         else:
             from feedline.session.plans import stand_ins
 
             keras_private.distributed_dataset.set(fits.epochs, training.before)
             loop.dataset = training.before
             stand_ins.go_back(loop.source)
-        training.step_ms = 0.0
         self.say(
-            f"a step takes {took:.3g} ms with the fixes, more than without: {what} "
-            "removed"
+            f"a step takes {took:.3g} ms with the fixes and took {own_ms:.3g} ms "
+            f"without: {what} removed"
         )
         return True
 
@@ -192,7 +203,8 @@ class Applied:
         waits = [each for each in self._gone or () if each > WAITED_S]
         if sum(waits) < _WORTH_TELLING_S:
             return ""
+        times = f"{len(waits)} times" if len(waits) > 1 else "once"
         return (
-            f"saved {sum(waits):.1f} s: {len(waits)} epochs would have waited for "
-            "tf.data's AUTOTUNE thread to stop"
+            f"tf.data's AUTOTUNE thread took its time to stop {times}, "
+            f"{sum(waits):.1f} s in all; your script did not wait for it"
         )

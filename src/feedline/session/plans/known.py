@@ -81,14 +81,16 @@ class KnownPlans:
         """What an earlier run found that holds for this job; None where there is none,
         or too little time was spent on it then: `worth` says how long it would be
         measured now."""
+        reasons = []
         for known in self._order.remembered:
             if known.plan.where != where:
                 continue
             reason = refusal(known.plan, now)
             if reason is None and known.is_final(worth(known)):
                 return known
-            if reason is not None:
-                self._outdated(where, reason)
+            reasons += [reason] if reason is not None else []
+        if reasons:
+            self._outdated(where, reasons[0])
         return None
 
     def step_ms(self, where: str) -> float:
@@ -115,9 +117,7 @@ class KnownPlans:
         if where not in self._stale:
             self._stale.add(where)
             changed = reason.partition(";")[0]
-            self._say(
-                f"what an earlier run found for {where} no longer holds: {changed}"
-            )
+            self._say(f"what an earlier run found for {where} is not used: {changed}")
 
     # --------------------------------------------------------------------- it is used
 

@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +36,7 @@ _MOST_PLANS = 16  # of one script: its fits, and what its arguments make of them
 _MOST_SCRIPTS = 400
 _NAME = re.compile(r"[0-9a-f]{40}\.json")
 _LONGER = 2.0
+_ABOUT = 0.2
 
 
 class Uncured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,6 +101,16 @@ class Memory:
         except msgspec.ValidationError:
             return None
 
+    def trained_s(self) -> dict[str, float]:
+        """How long the last run trained at each line, if the script is the same."""
+        kept = self._kept()
+        if not self._source or kept.get("source") != self._source:
+            return {}
+        try:
+            return msgspec.convert(kept.get("trained_s"), dict[str, float])
+        except msgspec.ValidationError:
+            return {}
+
     def _kept(self) -> dict[str, Any]:
         try:
             path = self._place() / self._name
@@ -112,11 +123,16 @@ class Memory:
         return found if known else {}
 
     def remember(
-        self, learned: Sequence[Remembered], uncured: Uncured | None = None
+        self,
+        learned: Sequence[Remembered],
+        uncured: Uncured | None = None,
+        trained_s: Mapping[str, float] | None = None,
     ) -> None:
         """These come first from now on, each in the place of what was known of the
         same job."""
-        if not learned and uncured == self.uncured():
+        trained_s = dict(trained_s or {})
+        nothing_new = not learned and uncured == self.uncured()
+        if nothing_new and _about(trained_s, self.trained_s()):
             return
         with suppress(OSError, ValueError, TypeError, FeedlineError):
             folder = self._place()
@@ -128,12 +144,21 @@ class Memory:
                 _MARK: SCHEMA,
                 "plans": [_plain(each) for each in kept],
                 "uncured": msgspec.to_builtins(uncured),
+                "trained_s": trained_s,
+                "source": self._source,
             }
             whole.write(folder / self._name, json.dumps(content) + "\n", sync=False)
             _prune(folder)
 
     def _place(self) -> Path:
         return self._folder or cache_folder("plans")
+
+
+def _about(now: Mapping[str, float], before: Mapping[str, float]) -> bool:
+    """Nothing that is worth writing down again."""
+    return now.keys() == before.keys() and all(
+        abs(now[where] - before[where]) <= _ABOUT * before[where] for where in now
+    )
 
 
 def _job(known: Remembered) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from feedline.fixes.identity.step import step_of
 from feedline.job import marks
 from feedline.prove.bound import bound
 from feedline.session.plans.plan import plan_for, refusal
-from feedline.session.worth import Budget, TooShort
+from feedline.session.worth import TooShort
 
 if TYPE_CHECKING:
     from feedline.fixes.saved import SavedPlan
@@ -41,6 +41,7 @@ class Fits:
         self.runner = runner
         self._made: list[SavedPlan] = []
         self._used_at_once: set[int] = set()
+        self._began: dict[int, float] = {}
 
     def begins(self, loop: Any, epochs: Any) -> None:
         import tensorflow as tf
@@ -70,6 +71,15 @@ class Fits:
                 edits = self._tune(loop, pipeline)
             step_ms = runner.plans.step_ms(str(loop.where))
             runner.applied.to_fit(loop, epochs, edits, step_ms)
+
+    def trains(self, loop: Any) -> None:
+        """All that had to be found out before its first step is found out."""
+        self._began[id(loop)] = time.perf_counter()
+
+    def over(self, loop: Any) -> None:
+        began = self._began.pop(id(loop), None)
+        if began is not None:
+            self.runner.time.trained(str(loop.where), time.perf_counter() - began)
 
     def epoch_begins(self, loop: Any) -> None:
         """What was proved stays under watch."""
@@ -101,7 +111,7 @@ class Fits:
         if loop.epochs is None or loop.steps_per_epoch is None:
             return runner.order.seconds if runner.order.given else 0.0
         training_s = loop.epochs * loop.steps_per_epoch * known.step_ms / 1e3
-        return runner.time.worth(training_s)
+        return runner.time.worth(str(loop.where), training_s)
 
     # --------------------------------------------------------------- without a trial
 
@@ -140,6 +150,10 @@ class Fits:
         seconds = runner.time.for_fit(loop)
         if not seconds or not runner.time.may_look(where):
             return ()
+        short = runner.time.was_too_short(where)
+        if short:
+            runner.say(f"{loop.where}: {short}; it runs unchanged")
+            return ()
         runner.sampler.stop()
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
@@ -148,7 +162,7 @@ class Fits:
                 loop.model,
                 loop.source,
                 runner.allowed,
-                Budget(seconds, runner.order.given),
+                runner.time.budget(where, seconds),
                 where=loop.where,
                 facts=_facts_of(loop),
                 used=stages_in_use(pipeline, list(runner.watch.read_already))
@@ -160,9 +174,9 @@ class Fits:
                 examined=lambda job, measured: self._examined(loop, job, measured),
                 shared=loop.strategy is None and not loop.acts_early,
             )
-        except TooShort as short:
+        except TooShort as reason:
             runner.time.looked(where, time.perf_counter() - began)
-            runner.say(f"{loop.where}: {short}; it runs unchanged")
+            runner.say(f"{loop.where}: {reason}; it runs unchanged")
             return ()
         finally:
             runner.time.spent_s += time.perf_counter() - began

@@ -1,5 +1,10 @@
 """The time for measuring in one run of a script. `--seconds` is for all that is
-measured in it, not for each fit: what was used up, what is left and for whom."""
+measured in it, not for each fit: what was used up, what is left and for whom.
+
+Many scripts train at one line again and again, by a function that fits one model after
+the other, or epoch by epoch. What was trained there counts for the next time: as much
+again is expected, or as much as in the last run of the script.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from feedline.session.worth import Budget, TooShort
+from feedline.session.worth import Budget, TooShort, was_too_short
 
 if TYPE_CHECKING:
     from feedline.job.tfdata.pipeline import Where
@@ -16,17 +21,21 @@ if TYPE_CHECKING:
 _MOST_LOOKING_S = 2.0  # for finding out that fits are too short to be measured
 _LEAST_SHARE = 0.2  # of the time for measuring, below which nothing is begun
 _VALIDATIONS_SHARE = 0.25  # of the time for measuring a fit
+_ENOUGH_S = 3.0  # of training at one line, to look there once more
 
 
 class MeasuringTime:
-    """`spent_s` is what measuring took so far."""
+    """`spent_s` is what measuring took so far, `trained_s` all training at a line."""
 
     def __init__(self, order: Order, say: Callable[[str], None]) -> None:
         self.spent_s = 0.0
         self._whole, self._given, self._say = order.seconds, order.given, say
         self._told = False
         self._looking_s = 0.0
-        self._too_short: set[str] = set()  # the lines of fits not worth measuring
+        self.trained_s: dict[str, float] = {}
+        self._last_run_s = order.trained_s
+        # Where fits were not worth measuring, and how long it had trained there then.
+        self._too_short: dict[str, float] = {}
 
     # ------------------------------------------------------------------ what is left
 
@@ -43,12 +52,12 @@ class MeasuringTime:
         left = min(self._whole / 2, self._whole - self.spent_s)
         return max(_VALIDATIONS_SHARE * self._whole, left)
 
-    def worth(self, training_s: float | None) -> float:
+    def worth(self, where: str, training_s: float | None) -> float:
         """How long a training of so much would be measured now."""
         if self._given:
             return self._whole
         with suppress(TooShort):
-            return Budget(self._whole).for_training(training_s)
+            return self.budget(where, self._whole).for_training(training_s)
         return 0.0
 
     def _left(self, where: Where | None) -> float:
@@ -65,16 +74,40 @@ class MeasuringTime:
 
     # -------------------------------------------------------------- is it too short?
 
+    def budget(self, where: str, seconds: float) -> Budget:
+        """For a fit at this line."""
+        trained_s = self.trained_s.get(where, 0.0)
+        more_s = max(trained_s, self._last_run_s.get(where, 0.0) - trained_s)
+        return Budget(seconds, self._given, more_s)
+
+    def trained(self, where: str, seconds: float) -> None:
+        """A fit there is over, and took so long."""
+        self.trained_s[where] = self.trained_s.get(where, 0.0) + seconds
+
     def may_look(self, where: str) -> bool:
         """Is it not known yet that what stands there is too short to be measured, and
         was not too much time spent on finding such things out?"""
         looking = self._given or self._looking_s <= _MOST_LOOKING_S
         return looking and not self.is_too_short(where)
 
+    def was_too_short(self, where: str) -> str:
+        """Why it is not worth looking at all, by the last run; empty where it is."""
+        last_s = self._last_run_s.get(where)
+        if self._given or last_s is None or where in self.trained_s:
+            return ""
+        why = was_too_short(last_s)
+        if why:
+            self._too_short[where] = 0.0
+        return why
+
     def looked(self, where: str, seconds: float) -> None:
         """It took so long to see that it is too short."""
         self._looking_s += seconds
-        self._too_short.add(where)
+        self._too_short[where] = self.trained_s.get(where, 0.0)
 
     def is_too_short(self, where: str) -> bool:
-        return where in self._too_short
+        """So it was, and it has not become much more since."""
+        if where not in self._too_short:
+            return False
+        trained_s = self.trained_s.get(where, 0.0)
+        return trained_s < max(_ENOUGH_S, 2 * self._too_short[where])

@@ -146,6 +146,7 @@ class Runner(Examination):
                 self.validations.seconds,
             ),
             uncured=own.uncured,
+            trained_s=dict(self.time.trained_s),
         )
 
     def _plan(self) -> SavedPlan | None:
@@ -194,12 +195,14 @@ class Runner(Examination):
             self.failed(error)
         if self.plans.given is None and self.found is None and self.why_not:
             self.in_passing.follow(loop, self.why_not)
+        self.fits.trains(loop)
 
     def epoch_begins(self, loop: Any) -> None:
         self.validations.epoch_begins(loop)
         self.fits.epoch_begins(loop)
 
     def after_fit(self, loop: Any) -> None:
+        self.fits.over(loop)
         self.applied.fit_is_over(loop)
         self.validations.over(loop)
         times, cured, why_not = self.validations.known(loop)

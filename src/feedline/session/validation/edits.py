@@ -58,7 +58,7 @@ class Edits:
         """How long it would be measured now. (Of a validation a pass is remembered, and
         not a step.)"""
         all_s = None if passes is None else passes * known.step_ms / 1e3
-        return self.runner.time.worth(all_s)
+        return self.runner.time.worth(known.plan.where, all_s)
 
     def measured(
         self, loop: Any, fit: OneFit, data: Any, pipeline: Pipeline, now: Binding
