@@ -57,3 +57,16 @@ def test_the_balance_is_true_arithmetic():
     assert balance(12.0, 94.0) == "measured 12 s, saved 94 s, net 82 s"
     assert balance(3.2, 0.0) == "measured 3.2 s, saved 0 s, net -3.2 s"
     assert balance(0.0, 4.04) == "measured 0 s, saved 4.0 s, net 4.0 s"
+
+
+def test_too_few_steps_are_not_measured():
+    assert Budget(60.0).for_training(20.0, 0.05) == 2.0
+    with pytest.raises(TooShort, match=r"too few steps of 0\.1 s"):
+        Budget(60.0).for_training(20.0, 0.1)
+    assert Budget(60.0, given=True).for_training(20.0, 0.1) == 60.0
+
+
+def test_what_is_trained_later_at_the_same_line_counts():
+    assert Budget(60.0, more_s=100.0).for_training(20.0) == 12.0
+    assert Budget(60.0, more_s=100.0).to_gain_from(20.0) == 120.0
+    assert Budget(60.0, given=True).to_gain_from(20.0) is None

@@ -45,6 +45,8 @@ from feedline.measure.updates import UpdateCost, measure_update
 log = logging.getLogger(__name__)
 
 _VECTORIZED_S = 1.0
+_SLIGHT = 0.05  # of the step: what the input takes at most there is known well enough
+_HURRY_S = 5.0
 _TRACED_AGAIN = 2.0  # first steps: for several steps a launch two are traced
 
 
@@ -203,7 +205,10 @@ class Examiner:
             stages, unknown = watch_live(pipeline, live.iterator, within)
             return Watched(stages, 0.0, unknown)
         seconds = min(6.0, 0.1 * self.seconds)
-        return watch_stages(pipeline, self.clock, seconds, alone, self.left())
+        slight = step.shares()["input"] < _SLIGHT and self.seconds < _HURRY_S
+        return watch_stages(
+            pipeline, self.clock, seconds, alone, self.left(), by_model=slight
+        )
 
     def _update(self, machine: Machine) -> UpdateCost | None:
         update = next(reversed(self.watch.updates.values()), None)

@@ -42,6 +42,8 @@ class Order(msgspec.Struct, frozen=True, tag="order", forbid_unknown_fields=True
     """Plans of earlier runs of this script."""
     trained_s: dict[str, float] = {}
     """The seconds that the last run trained at each line, if the script is the same."""
+    too_short: tuple[str, ...] = ()
+    """Lines whose training was too short to be measured then."""
     live: bool = False
     everything: bool = False
     """Rehearse even what could be measured in the run itself."""
@@ -84,6 +86,8 @@ class Outcome(msgspec.Struct, frozen=True, tag="outcome", forbid_unknown_fields=
     trained: Trained = Trained()
     trained_s: dict[str, float] = {}
     """The seconds of all fits at each line."""
+    too_short: tuple[str, ...] = ()
+    """Lines whose training was too short to be measured."""
     uncured: Uncured | None = None
 
 

@@ -37,7 +37,7 @@ from feedline.session.children import (
     run_plain,
 )
 from feedline.session.messages import Order, Outcome
-from feedline.session.plans.memory import Memory, without_report
+from feedline.session.plans.memory import LastRun, Memory, without_report
 from feedline.session.ran import (
     Ran,
     came_to,
@@ -139,7 +139,7 @@ def run_script(
     recall = use_memory and not (fresh or rehearse)
     remembered = memory.recall() if recall else ()
     uncured = memory.uncured() if recall else None
-    trained_s = memory.trained_s() if recall else {}
+    last = memory.last_run() if recall else LastRun()
     order = Order(
         "run",
         tuple(target),
@@ -149,7 +149,8 @@ def run_script(
         allow=tuple(grades(allow)),
         plan=None if plan is None else replace(plan, report=None),
         remembered=tuple(without_report(each) for each in remembered),
-        trained_s=trained_s,
+        trained_s=last.trained_s,
+        too_short=last.too_short,
         live=live,
         given=given,
     )
@@ -186,7 +187,8 @@ def run_script(
         # Rehearsed once, it is not rehearsed again.
         uncured = None if rehearsed.seconds else outcome.uncured
         learned = to_remember(ran, outcome, rehearsed)
-        memory.remember(learned, uncured, outcome.trained_s)
+        now = LastRun(outcome.trained_s, outcome.too_short)
+        memory.remember(learned, uncured, now)
     return ran
 
 

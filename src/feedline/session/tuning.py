@@ -124,8 +124,8 @@ def examine_and_cure(
         )
     with bench(model, dataset, clock, where, shared=shared) as loop:
         facts(loop)
-        training_s = training_seconds(loop)
-        seconds = budget.for_training(training_s)
+        training_s, step_s = training_seconds(loop)
+        seconds = budget.for_training(training_s, step_s)
         budgeted(seconds)
         experiment = examine_and_search(
             loop,
@@ -152,14 +152,14 @@ _WORTH_A_LOOK_MS = 2000.0
 _LOOKING_S = 0.25
 
 
-def training_seconds(loop: CallLoop) -> float | None:
-    """How long the training takes, by its first steps on the copy; None where nobody
-    can tell."""
+def training_seconds(loop: CallLoop) -> tuple[float | None, float]:
+    """How long the training and a step take, by its first steps on the copy; None and
+    0 where nobody can tell."""
     if loop.model is None or loop.epochs is None:
-        return None
+        return None, 0.0
     steps = loop.steps_per_epoch or counted(loop)
     if steps is None:
-        return None
+        return None, 0.0
     timed = loop.execute(Run("live", 3))
     if loop.epochs * steps * timed.ms > _WORTH_A_LOOK_MS:
         # The first batches were made while the step was traced.
@@ -167,7 +167,7 @@ def training_seconds(loop: CallLoop) -> float | None:
         timed = loop.execute(Run("live", min(steps, most), seconds=_LOOKING_S))
     # A shuffle that holds all the data does an epoch's work before its first step.
     start = loop.execute(Run("epoch")).seconds if loop.restarts else 0.0
-    return loop.epochs * (steps * timed.ms / 1e3 + start)
+    return loop.epochs * (steps * timed.ms / 1e3 + start), timed.ms / 1e3
 
 
 def counted(loop: CallLoop) -> int | None:

@@ -14,6 +14,7 @@ from feedline.errors import FeedlineError
 
 _PART = 0.1  # of the training that is left
 _LEAST_TRAINING_S = 6.0
+_LEAST_STEPS = 25
 _LEAST_S = 1.5  # for measuring anything at all; the next run has what was found
 UNKNOWN_TRAINING_S = 60.0
 """What a training is taken for whose end nobody can tell."""
@@ -34,41 +35,40 @@ class TooShort(FeedlineError):
 class Budget:
     """`seconds` is the most that measuring may take. `given`: the user named it, so
     only a training that ends at once is too short for it. `more_s`: so many seconds of
-    training are expected after this one, at the same line."""
+    training are expected after this one at the same line; `least_s`: with this one."""
 
     seconds: float
     given: bool = False
     more_s: float = 0.0
+    least_s: float = 0.0
 
-    def for_training(self, training_s: float | None) -> float:
+    def for_training(self, training_s: float | None, step_s: float = 0.0) -> float:
         """What may be spent on a training of which so much is left; None where that
-        is not known. Raises `TooShort` where measuring cannot pay."""
+        is not known. Raises `TooShort` where measuring cannot pay, or too few steps
+        could be looked at."""
         if self.given:
             if training_s is None:
                 return self.seconds
             _long_enough(training_s, _GIVEN_LEAST_TRAINING_S)
             return min(self.seconds, max(_GIVEN_LEAST_S, 3 * training_s))
-        all_s = (UNKNOWN_TRAINING_S if training_s is None else training_s) + self.more_s
+        all_s = self._all(UNKNOWN_TRAINING_S if training_s is None else training_s)
         _long_enough(all_s, _LEAST_TRAINING_S)
-        return min(self.seconds, max(_LEAST_S, _PART * all_s))
+        seconds = min(self.seconds, max(_LEAST_S, _PART * all_s))
+        if seconds < _LEAST_STEPS * step_s:
+            raise TooShort(
+                f"training has too few steps of {step_s:.2g} s to repay measuring"
+            )
+        return seconds
 
     def to_gain_from(self, training_s: float | None) -> float | None:
         """The training that what is found may shorten; None where that is not known,
         and where nobody counts, because the user named the seconds."""
         if self.given or training_s is None:
             return None
-        return training_s + self.more_s
+        return self._all(training_s)
 
-
-def was_too_short(training_s: float) -> str:
-    """Why a training that took so long when the script last ran is not measured; empty
-    where it is."""
-    if training_s >= _LEAST_TRAINING_S:
-        return ""
-    return (
-        f"training took {training_s:.2g} s in the last run, too short to repay "
-        "measuring"
-    )
+    def _all(self, training_s: float) -> float:
+        return max(training_s + self.more_s, self.least_s)
 
 
 def _long_enough(training_s: float, least_s: float) -> None:

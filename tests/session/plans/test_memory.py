@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from feedline.fixes.fix import Edit
-from feedline.session.plans.memory import Memory, Remembered
+from feedline.session.plans.memory import LastRun, Memory, Remembered
 from tests.plans import somewhere
 
 ALLOW = ("exact",)
@@ -120,21 +120,23 @@ def test_that_nothing_was_found_holds_for_as_little_time(edits, spent, seconds, 
 
 
 def test_the_training_of_the_last_run_counts_only_for_the_same_source(script, tmp_path):
-    memory(script, tmp_path).remember([], trained_s={"train.py:3": 2.0})
-    assert memory(script, tmp_path).trained_s() == {"train.py:3": 2.0}
+    memory(script, tmp_path).remember([], now=LastRun({"train.py:3": 2.0}))
+    assert memory(script, tmp_path).last_run().trained_s == {"train.py:3": 2.0}
     (file,) = (tmp_path / "plans").iterdir()
     written = file.stat().st_mtime_ns
-    memory(script, tmp_path).remember([], trained_s={"train.py:3": 2.1})
+    memory(script, tmp_path).remember([], now=LastRun({"train.py:3": 2.1}))
     assert file.stat().st_mtime_ns == written
-    memory(script, tmp_path).remember([], trained_s={"train.py:3": 20.0})
-    assert memory(script, tmp_path).trained_s() == {"train.py:3": 20.0}
+    memory(script, tmp_path).remember([], now=LastRun({"train.py:3": 20.0}))
+    assert memory(script, tmp_path).last_run().trained_s == {"train.py:3": 20.0}
     script.write_text("fit()  # changed\n")
-    assert memory(script, tmp_path).trained_s() == {}
+    assert memory(script, tmp_path).last_run() == LastRun()
 
 
 def test_times_that_are_none_are_as_good_as_nothing(script, tmp_path):
-    memory(script, tmp_path).remember([], trained_s={"train.py:3": 2.0})
+    memory(script, tmp_path).remember([], now=LastRun({"train.py:3": 2.0}))
     (file,) = (tmp_path / "plans").iterdir()
     data = json.loads(file.read_text())
-    file.write_text(json.dumps(data | {"trained_s": {"train.py:3": "long"}}))
-    assert memory(script, tmp_path).trained_s() == {}
+    file.write_text(
+        json.dumps(data | {"last_run": {"trained_s": {"train.py:3": "long"}}})
+    )
+    assert memory(script, tmp_path).last_run() == LastRun()

@@ -80,18 +80,22 @@ def test_many_short_fits_at_one_line_are_a_long_training():
 
 def test_as_much_is_expected_as_in_the_last_run():
     time, _ = time_of(given=False, trained_s={"train.py:3": 100.0})
-    assert time.budget("train.py:3", 20.0).for_training(10.0) == 11.0
-    time.trained("train.py:3", 80.0)
-    assert time.budget("train.py:3", 20.0).more_s == 80.0
-    assert time.budget("train.py:4", 20.0).more_s == 0.0
+    assert time.budget("train.py:3", 20.0).for_training(10.0) == 10.0
+    time.trained("train.py:3", 20.0)
+    assert time.budget("train.py:3", 20.0).for_training(10.0) == 8.0
+    time.trained("train.py:3", 70.0)
+    assert time.budget("train.py:3", 20.0).for_training(10.0) == 10.0
+    assert time.budget("train.py:4", 20.0).for_training(20.0) == 2.0
 
 
 def test_what_was_too_short_in_the_last_run_is_not_looked_at():
-    last = {"train.py:3": 2.0, "train.py:4": 7.0}
-    time, _ = time_of(given=False, trained_s=last)
+    last = {"trained_s": {"train.py:3": 2.0, "train.py:4": 7.0}}
+    last["too_short"] = ("train.py:3",)
+    time, _ = time_of(given=False, **last)
     assert "took 2 s in the last run" in time.was_too_short("train.py:3")
     assert time.is_too_short("train.py:3")
+    assert time.too_short() == ("train.py:3",)
     assert time.was_too_short("train.py:4") == ""
     assert time.was_too_short("train.py:5") == ""
-    told, _ = time_of(given=True, trained_s=last)
+    told, _ = time_of(given=True, **last)
     assert told.was_too_short("train.py:3") == ""

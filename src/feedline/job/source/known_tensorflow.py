@@ -8,6 +8,7 @@ function of the user's is the user's.
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from typing import Any
@@ -150,8 +151,13 @@ def keeps_only_variables(kind: type) -> bool:
     return any(issubclass(kind, each) for each in known)
 
 
-def _named(root: str, paths: frozenset[str]) -> list[type]:
-    module = sys.modules.get(root)
+def _named(root: str, paths: frozenset[str]) -> tuple[type, ...]:
+    # The library loads parts of itself late: with more modules more may be found.
+    return _named_in(sys.modules.get(root), paths, len(sys.modules))
+
+
+@functools.lru_cache(16)  # asked of every object that a step may reach
+def _named_in(module: Any, paths: frozenset[str], _: int) -> tuple[type, ...]:
     found = []
     for path in paths if module is not None else ():
         value: Any = module
@@ -159,7 +165,7 @@ def _named(root: str, paths: frozenset[str]) -> list[type]:
             value = getattr(value, name, None)
         if isinstance(value, type):
             found.append(value)
-    return found
+    return tuple(found)
 
 
 def is_container(value: Any) -> bool:

@@ -85,8 +85,10 @@ def function_in(member: Any) -> Any:
 
 def is_graph(value: Any) -> bool:
     """Is it a `tf.function`?"""
-    inner = inspect.getattr_static(value, "python_function", None)
-    return inner is not None and is_tensorflow(type(value))
+    kind = type(value)
+    if kind.__module__ == "builtins" or not is_tensorflow(kind):
+        return False
+    return inspect.getattr_static(value, "python_function", None) is not None
 
 
 def is_tensorflow(kind: type) -> bool:

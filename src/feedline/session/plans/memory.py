@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +49,23 @@ class Uncured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long it takes; None where nobody can tell."""
     starting_s: float
     """What the script needs to come to its training: a rehearsal costs that."""
+
+
+class LastRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`trained_s` are the seconds of all fits at each line; `too_short` the lines where
+    they were too short to be measured."""
+
+    trained_s: dict[str, float] = {}
+    too_short: tuple[str, ...] = ()
+
+    def is_about(self, other: LastRun) -> bool:
+        """Nothing that is worth writing down again."""
+        now, then = self.trained_s, other.trained_s
+        return (
+            now.keys() == then.keys()
+            and set(self.too_short) == set(other.too_short)
+            and all(abs(now[at] - then[at]) <= _ABOUT * then[at] for at in now)
+        )
 
 
 @dataclass(frozen=True)
@@ -101,15 +118,15 @@ class Memory:
         except msgspec.ValidationError:
             return None
 
-    def trained_s(self) -> dict[str, float]:
-        """How long the last run trained at each line, if the script is the same."""
+    def last_run(self) -> LastRun:
+        """How long it trained, and where, if the script is the same."""
         kept = self._kept()
         if not self._source or kept.get("source") != self._source:
-            return {}
+            return LastRun()
         try:
-            return msgspec.convert(kept.get("trained_s"), dict[str, float])
+            return msgspec.convert(kept.get("last_run"), LastRun)
         except msgspec.ValidationError:
-            return {}
+            return LastRun()
 
     def _kept(self) -> dict[str, Any]:
         try:
@@ -126,13 +143,13 @@ class Memory:
         self,
         learned: Sequence[Remembered],
         uncured: Uncured | None = None,
-        trained_s: Mapping[str, float] | None = None,
+        now: LastRun | None = None,
     ) -> None:
         """These come first from now on, each in the place of what was known of the
         same job."""
-        trained_s = dict(trained_s or {})
+        now = now or LastRun()
         nothing_new = not learned and uncured == self.uncured()
-        if nothing_new and _about(trained_s, self.trained_s()):
+        if nothing_new and now.is_about(self.last_run()):
             return
         with suppress(OSError, ValueError, TypeError, FeedlineError):
             folder = self._place()
@@ -144,7 +161,7 @@ class Memory:
                 _MARK: SCHEMA,
                 "plans": [_plain(each) for each in kept],
                 "uncured": msgspec.to_builtins(uncured),
-                "trained_s": trained_s,
+                "last_run": msgspec.to_builtins(now),
                 "source": self._source,
             }
             whole.write(folder / self._name, json.dumps(content) + "\n", sync=False)
@@ -152,13 +169,6 @@ class Memory:
 
     def _place(self) -> Path:
         return self._folder or cache_folder("plans")
-
-
-def _about(now: Mapping[str, float], before: Mapping[str, float]) -> bool:
-    """Nothing that is worth writing down again."""
-    return now.keys() == before.keys() and all(
-        abs(now[where] - before[where]) <= _ABOUT * before[where] for where in now
-    )
 
 
 def _job(known: Remembered) -> tuple[str, str]:

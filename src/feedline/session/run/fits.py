@@ -152,8 +152,7 @@ class Fits:
             return ()
         short = runner.time.was_too_short(where)
         if short:
-            runner.say(f"{loop.where}: {short}; it runs unchanged")
-            return ()
+            return self._unmeasured(loop, short)
         runner.sampler.stop()
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
@@ -176,10 +175,10 @@ class Fits:
             )
         except TooShort as reason:
             runner.time.looked(where, time.perf_counter() - began)
-            runner.say(f"{loop.where}: {reason}; it runs unchanged")
-            return ()
+            return self._unmeasured(loop, str(reason))
         finally:
             runner.time.spent_s += time.perf_counter() - began
+        runner.time.measured(where)
         job = replace(found.job, callbacks=loop.callbacks)
         edits = found.cured.edits
         runner.found = runner.basis(loop, job, found.measured, found.cured)
@@ -194,6 +193,12 @@ class Fits:
             else "no allowed fix made it faster; your script runs unchanged"
         )
         return edits
+
+    def _unmeasured(self, loop: Any, why: str) -> tuple[Edit, ...]:
+        """What it shows by itself still makes a verdict."""
+        self.runner.say(f"{loop.where}: {why}; it runs unchanged")
+        self.runner.why_not = f"its {why}"
+        return ()
 
     def _examined(self, loop: Any, job: Job, measured: Measurement) -> None:
         """What is known before the cure is tried, should that fail."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from feedline.session.worth import Budget, TooShort, was_too_short
+from feedline.session.worth import Budget, TooShort
 
 if TYPE_CHECKING:
     from feedline.job.tfdata.pipeline import Where
@@ -34,6 +34,7 @@ class MeasuringTime:
         self._looking_s = 0.0
         self.trained_s: dict[str, float] = {}
         self._last_run_s = order.trained_s
+        self._short_then = order.too_short
         # Where fits were not worth measuring, and how long it had trained there then.
         self._too_short: dict[str, float] = {}
 
@@ -77,8 +78,8 @@ class MeasuringTime:
     def budget(self, where: str, seconds: float) -> Budget:
         """For a fit at this line."""
         trained_s = self.trained_s.get(where, 0.0)
-        more_s = max(trained_s, self._last_run_s.get(where, 0.0) - trained_s)
-        return Budget(seconds, self._given, more_s)
+        least_s = self._last_run_s.get(where, 0.0) - trained_s
+        return Budget(seconds, self._given, trained_s, least_s)
 
     def trained(self, where: str, seconds: float) -> None:
         """A fit there is over, and took so long."""
@@ -93,12 +94,18 @@ class MeasuringTime:
     def was_too_short(self, where: str) -> str:
         """Why it is not worth looking at all, by the last run; empty where it is."""
         last_s = self._last_run_s.get(where)
-        if self._given or last_s is None or where in self.trained_s:
+        known = where in self._short_then and where not in self.trained_s
+        if self._given or last_s is None or not known:
             return ""
-        why = was_too_short(last_s)
-        if why:
-            self._too_short[where] = 0.0
-        return why
+        self._too_short[where] = 0.0
+        return f"training took {last_s:.2g} s in the last run, too short for measuring"
+
+    def too_short(self) -> tuple[str, ...]:
+        """The lines where nothing was measured for that reason."""
+        return tuple(self._too_short)
+
+    def measured(self, where: str) -> None:
+        self._too_short.pop(where, None)
 
     def looked(self, where: str, seconds: float) -> None:
         """It took so long to see that it is too short."""

@@ -147,6 +147,7 @@ class Runner(Examination):
             ),
             uncured=own.uncured,
             trained_s=dict(self.time.trained_s),
+            too_short=self.time.too_short(),
         )
 
     def _plan(self) -> SavedPlan | None:
@@ -189,6 +190,7 @@ class Runner(Examination):
 
     def before_fit(self, loop: Any, epochs: Any) -> None:
         """Just before the first step of a fit."""
+        self.why_not = ""
         try:
             self.fits.begins(loop, epochs)
         except Exception as error:

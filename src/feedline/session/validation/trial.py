@@ -69,7 +69,7 @@ def examine_and_cure(
         with validation_bench(model, data, clock, loop.where) as bench:
             bench.epochs = passes
             bench.steps_per_epoch = bench.steps_per_epoch or counted(bench)
-            all_s = training_seconds(bench)
+            all_s, _ = training_seconds(bench)
             seconds = budget.for_training(all_s)
             budgeted(seconds)
             job, measured, cured = drive(
