@@ -11,9 +11,11 @@ than tracing each shape, it is removed.
 the script's own: a function of the module, a method, a function in a function. After
 the third shape it traces the step with open lengths and compares it with the script's
 own traces on the calls so far, from several starts: all variables and all values that
-the step returns. If they are equal, bit for bit, it is exact; if TensorFlow's optimizer
-of graphs (Grappler) rounds differently with known lengths, it is numeric. At least two
-of the lengths compared must not be powers of two.
+the step returns. If they are equal, bit for bit, it is exact. It is numeric if
+TensorFlow's optimizer of graphs (Grappler) rounds differently with known lengths, or
+might for lengths still to come: where the graph computes with a number that it makes of
+a length, such as `x / n`, in a way that Grappler rewrites once that is a constant. At
+least two of the lengths compared must not be powers of two.
 
 It is not used where a Python value changes (pass it as a tensor), nor where fewer
 traces could be noticed: the step looks at `x.shape`, prints or keeps something while it

@@ -166,7 +166,7 @@ def _uses(tensor: Any, graph: Any) -> set[str]:
         seen.add(id(one))
         for op in one.consumers():
             places = [i for i, each in enumerate(op.inputs) if each is one]
-            inner = _called(op, graph)
+            inner = graphs_called_by(op, graph)
             if op.type in ("Identity", "Switch", "Enter"):
                 waiting += op.outputs
             elif not inner:
@@ -177,7 +177,7 @@ def _uses(tensor: Any, graph: Any) -> set[str]:
     return found
 
 
-def _called(op: Any, graph: Any) -> list[Any]:
+def graphs_called_by(op: Any, graph: Any) -> list[Any]:
     """The graphs of the functions that an operation calls."""
     names: list[str] = []
     for attribute in _CALLED_WITH:

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from feedline.fixes.fix import Grade
+from feedline.fixes.means.own_step.lengths import computes_with_lengths
 from feedline.fixes.means.own_step.relaxed import (
     Call,
     Kind,
@@ -296,6 +297,7 @@ class ShapeChoice:
         begin = self.now()
         variables = trace(relaxed, function, example)
         self._open_traces.append(self.now() - begin)
+        self._check_lengths(relaxed.trace(example))
         check_variables(self.loop, variables)
         alike = calls[-_SHAPES:]
         comparison = Comparison(self.own, relaxed, variables, alike, self.now)
@@ -314,6 +316,18 @@ class ShapeChoice:
         if self.phase != "on":
             self.phase = "on"
             self.done(self)
+
+    def _check_lengths(self, graph: Any) -> None:
+        computing = computes_with_lengths(graph)
+        if not computing:
+            return
+        self.grade = "numeric"
+        if self.grade not in self.allowed:
+            raise CannotRun(
+                f"{computing} computes with a length of the input, which TensorFlow "
+                "may round otherwise where it knows the length; it needs --allow "
+                "numeric"
+            )
 
     # ------------------------------------------------------------------- each call
 

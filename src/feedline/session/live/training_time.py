@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 
@@ -13,7 +13,7 @@ def training_s(loop: Any) -> float | None:
     steps = steps_per_epoch_of(loop)
     if loop.epochs is None or steps is None or not loop.periods:
         return None
-    return float(loop.epochs * steps * median(loop.periods))
+    return float(loop.epochs * steps * _step_s(loop))
 
 
 def left_s(loop: Any) -> float | None:
@@ -21,4 +21,10 @@ def left_s(loop: Any) -> float | None:
     whole = training_s(loop)
     if whole is None:
         return None
-    return max(0.0, whole - float(loop.steps * median(loop.periods)))
+    return max(0.0, whole - float(loop.steps * _step_s(loop)))
+
+
+def _step_s(loop: Any) -> float:
+    """The first step of a later epoch waits until the input has begun anew: a shuffle
+    that holds all the data does the epoch's work there."""
+    return float(mean(loop.periods) if loop.passes > 1 else median(loop.periods))
