@@ -87,7 +87,7 @@ def test_a_word_can_stand_for_the_unknown_ones():
 
 def test_vocabularies_that_no_table_can_hold():
     rows = np.ones((2, 3), np.float32)
-    with pytest.raises(VectorsError, match="'a' stands twice"):
+    with pytest.raises(VectorsError, match="'a' is among the words twice"):
         Vectors(("a", "a"), rows).lookup(tf.constant(["a"]))
     with pytest.raises(VectorsError, match="UTF-8 has no bytes"):
         Vectors(("a", "\ud800"), rows).layer(strings=True)

@@ -88,7 +88,7 @@ def test_what_does_not_fit_together_is_refused(words, matrix, message):
 
 
 def test_a_repeated_word_is_refused():
-    with pytest.raises(VectorsError, match="'a' stands twice"):
+    with pytest.raises(VectorsError, match="'a' is among the words twice"):
         Vectors(("a", "b", "a"), np.zeros((3, 2))).index  # noqa: B018
 
 
