@@ -258,7 +258,8 @@ def test_a_loop_inside_a_function(clock, length):
         for _ in part:
             clock.work(STEP)
 
-    loop = FunctionLoop(None, clock, call)
+    loop = FunctionLoop(None, clock)
+    loop.call = call
     loop.reads(Source(clock, batches=50), iter(()))
     (ran,) = execute(loop, Run("live", 120))
     assert ran.steps == 120

@@ -211,8 +211,8 @@ class Examiner:
         )
 
     def _update(self, machine: Machine) -> UpdateCost | None:
-        update = next(reversed(self.watch.updates.values()), None)
-        if update is None:
+        update = next(reversed(self.watch.updates), None)
+        if update is None or update.optimizer is None:
             return None
         ids, touched = _ids_of(self.loop.ring(Run("host")).batches[0])
         cost = measure_update(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from feedline.job.loops.loop import Clock
-from feedline.job.script.watch import Update
+from feedline.job.script.updates import Update
 from feedline.job.tfdata.pipeline import Where
 from feedline.measure.measurement import TableCost
 from feedline.measure.timing import compare
@@ -43,17 +43,15 @@ def measure_update(
     is_layer: Callable[[Any], bool] = lambda _: True,
 ) -> UpdateCost | None:
     """None where it was not worth it or would not fit into memory."""
-    shapes = [tuple(int(n) for n in variable.shape) for variable in update.variables]
+    variables = update.variables()
+    shapes = [tuple(int(n) for n in variable.shape) for variable in variables]
     parameters = sum(_product(shape) for shape in shapes)
     if parameters < _SMALL_PARAMETERS:
         return UpdateCost(0.0)
     if parameters * 4 * 4 > free_bytes / 2:
         return None
-    ids = {
-        position: _static_ids(grad) or ids_per_step
-        for position, grad in update.sparse.items()
-    }
-    looked_up = {position for position in ids if is_layer(update.variables[position])}
+    ids = {position: rows or ids_per_step for position, rows in update.sparse.items()}
+    looked_up = {position for position in ids if is_layer(variables[position])}
     calls = {
         "all": _apply(update.optimizer, shapes, ids, looked_up),
         "tiny": _apply(
@@ -80,14 +78,14 @@ def measure_update(
     times = compare(calls, clock, seconds=seconds)
     found = tuple(
         TableCost(
-            name=str(getattr(update.variables[position], "path", f"table {position}")),
+            name=str(getattr(variables[position], "path", f"table {position}")),
             rows=rows,
             dim=dim,
             touched=max(1, min(touched, ids[position], rows)),
-            optimizer=type(update.optimizer).__name__,
+            optimizer=update.kind,
             update=times[f"table {position}"].value,
             update_touched_only=times[f"rows {position}"].value,
-            where=where_of(update.variables[position]),
+            where=where_of(variables[position]),
         )
         for position, (rows, dim) in tables.items()
     )
@@ -149,12 +147,6 @@ def _apply(
         return apply()
 
     return call
-
-
-def _static_ids(gradient: Any) -> int | None:
-    indices = getattr(gradient, "indices", None)
-    length = indices.shape[0] if indices is not None and indices.shape.rank else None
-    return int(length) if length is not None else None
 
 
 def _product(shape: tuple[int, ...]) -> int:

@@ -38,7 +38,8 @@ from feedline.job.loops.step_state import (
     variables_of_step,
 )
 from feedline.job.private import keras as keras_private
-from feedline.job.script.watch import Update, Watch
+from feedline.job.script.updates import Update
+from feedline.job.script.watch import Watch
 from feedline.job.source.lines import here, where_of
 from feedline.job.tfdata.pipeline import Where
 from feedline.job.tfdata.read import read
@@ -175,7 +176,7 @@ def watched(
     embedding layers, where they are known."""
     watch = Watch(clock, lambda _: None)
     if loop.model is not None:
-        watch.updates[0] = _update(loop.model)
+        watch.updates = [] if loop.model.optimizer is None else [_update(loop.model)]
         for layer in _embeddings(loop.model):
             watch.tables[layer] = (lines or {}).get(layer)
     return watch
@@ -255,7 +256,7 @@ def _update(model: Any) -> Update:
         for position, variable in enumerate(variables)
         if id(variable) in tables
     }
-    return Update(model.optimizer, variables, sparse)
+    return Update.of(model.optimizer, variables, sparse)
 
 
 def _embeddings(model: Any) -> list[Any]:

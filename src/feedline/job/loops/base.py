@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from feedline.job.loops.devices import accelerator, quiesce
 from feedline.job.loops.feeds import Live, Ring, batch_size
 from feedline.job.loops.loop import CannotRun, Clock, InputFailed, LoopEnded, Ran, Run
+from feedline.job.loops.theirs import Theirs, rest
 from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Where
 
@@ -42,15 +43,19 @@ class Loop:
     watch saw of it, and the feeds."""
 
     kind: str = "loop"
+    resting = False
+    """Is no pass over its input under way?"""
+
+    dataset = Theirs()
+    source = Theirs()
+    model = Theirs()
+    strategy = Theirs()
+    step_function = Theirs()
 
     def __init__(self, where: Where | None, clock: Clock) -> None:
         self.where = where
         self.clock = clock
-        self.dataset: Any = None
-        self.source: Any = None
-        self.model: Any = None
-        self.strategy: Any = None
-        self.step_function: Any = None
+        self.read_as: Any = None  # the pipeline as plain data, for when it is gone
         self.last_call: Any = None  # what that was called with, until it is warm
         # The code of the loop's body, and of the function of the user's in it that
         # takes the gradients, where Python runs it.
@@ -103,15 +108,16 @@ class Loop:
 
     # The watch's notes -----------------------------------------------------
 
-    def reads(self, dataset: Any, iterator: Any) -> None:
-        """A pass over the input begins."""
+    def reads(self, dataset: Any, iterator: Any, *, of_script: bool = False) -> None:
+        """A pass over the input begins; it is over when the iterator has gone, where
+        that is one of the script's own."""
+        self.resting = False
         self.dataset = dataset
         self.source = tf_private.original_dataset.get(dataset, dataset)
         self.strategy = tf_private.strategy.get(dataset, self.strategy)
         if self.live is None:
-            self.live = Live(dataset, iterator, self.clock)
-        else:
-            self.live.go_on(dataset, iterator)
+            self.live = Live(dataset, None, self.clock)
+        self.live.go_on(dataset, iterator, self.rest if of_script else None)
         self.passes += 1
         self.batches = 0
         self.trains_now = self.idle = False
@@ -153,6 +159,15 @@ class Loop:
 
     def close(self) -> None:
         """The script is over."""
+
+    def rest(self) -> None:
+        """A pass over its input is over, perhaps the last one: what is the script's
+        is not held any longer."""
+        rest(self)
+        self.last_call = self._ring = self._own = None
+        self._rings = {}
+        if self.live is not None:
+            self.live.rest()
 
     @property
     def fed_by_us(self) -> bool:

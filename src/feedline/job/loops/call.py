@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
@@ -60,6 +61,14 @@ class CallLoop(Loop):
         traced = self.tracing_seconds() - tracing
         return Ran(seconds, max(1, steps), cpu, traced)
 
+    def rest(self) -> None:
+        super().rest()
+        self._iterators = {}
+        if self.kind == "fit":
+            self.call = over
+            if self.validation is not None:
+                self.validation = replace(self.validation, data=None)
+
     def _missing(self) -> int:
         """What the last call of an epoch has less than the others, where the data
         end in it. (The first batch of an epoch goes by with its start.)"""
@@ -103,3 +112,8 @@ class CallLoop(Loop):
                 self.call(live.iterator)
             except (StopIteration, tf.errors.OutOfRangeError):
                 raise LoopEnded("an epoch has only one batch") from None
+
+
+def over(_: Any) -> None:
+    """What a loop calls whose step is not known now."""
+    raise LoopEnded("its training is over")

@@ -15,14 +15,15 @@ from feedline.job.script.functions import user_function
 from feedline.job.script.watch import Watch
 from feedline.job.source.lines import is_library, line_of
 from feedline.job.tfdata.pipeline import Pipeline, Where
+from feedline.job.tfdata.plain import without_handles
 
 log = logging.getLogger(__name__)
 
 
 def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
     model = loop.model
-    update = next(reversed(watch.updates.values()), None)
-    optimizer = getattr(model, "optimizer", None) or (update and update.optimizer)
+    optimizer = getattr(model, "optimizer", None)
+    kind = None if optimizer is None else type(optimizer).__name__
     strategy = loop.strategy
     function = loop.step_function
     return Job(
@@ -30,7 +31,7 @@ def job_of(loop: Loop, watch: Watch, *, batch_size: int | None) -> Job:
         where=loop.where,
         pipeline=pipeline_of(loop),
         layers=layers_of(model),
-        optimizer=type(optimizer).__name__ if optimizer is not None else None,
+        optimizer=kind or next((each.kind for each in watch.updates[-1:]), None),
         loss=_loss(model),
         batch_size=batch_size,
         epochs=loop.epochs,
@@ -56,6 +57,9 @@ def pipeline_of(loop: Loop) -> Pipeline | None:
     """None where it cannot be read; the verdict then goes without stages."""
     import tensorflow as tf
 
+    if loop.source is None:
+        found: Pipeline | None = loop.read_as
+        return found
     if not isinstance(loop.source, tf.data.Dataset):
         return None
     try:
@@ -65,6 +69,12 @@ def pipeline_of(loop: Loop) -> Pipeline | None:
     except Exception:  # TensorFlow changes; the times are still true
         log.warning("the input pipeline cannot be read", exc_info=True)
         return None
+
+
+def write_down(loop: Loop) -> None:
+    """Keep what it reads as plain data: the script may drop it."""
+    pipeline = pipeline_of(loop)
+    loop.read_as = None if pipeline is None else without_handles(pipeline)
 
 
 def layers_of(model: Any) -> tuple[Layer, ...]:

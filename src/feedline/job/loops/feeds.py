@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from feedline.job.loops.loop import CannotRun, Clock, InputFailed, LoopEnded
+from feedline.job.loops.theirs import Theirs, rest, weakly
 from feedline.job.private import tensorflow as tf_private
 
 _RING_BYTES = 512 * 2**20
@@ -25,6 +26,10 @@ class Live:
     batch: filling a shuffle buffer is no part of a steady step. `starts` keeps
     how long that took."""
 
+    resting = False
+    dataset = Theirs()
+    iterator = Theirs()
+
     def __init__(self, dataset: Any, iterator: Any, clock: Clock) -> None:
         self.go_on(dataset, iterator)
         self.renewals = math.inf if dataset is not None else 0
@@ -36,12 +41,31 @@ class Live:
         self.unseen: Callable[[], int] = lambda: 0
         self._clock = clock
 
-    def go_on(self, dataset: Any, iterator: Any) -> None:
-        """From now on the job reads from here."""
+    def go_on(
+        self, dataset: Any, iterator: Any, over: Callable[[], None] | None = None
+    ) -> None:
+        """From now on the job reads from here. Where it is told when that is `over`,
+        which is when the script drops the iterator, it does not hold it."""
+        self.resting = False
         self.dataset = dataset
         self.iterator = iterator
+        if over is not None:
+            self._drops(iterator, over)
         single = isinstance(iterator, tf.data.Iterator)
         self.element_spec: Any = iterator.element_spec if single else None
+
+    def _drops(self, iterator: Any, over: Callable[[], None]) -> None:
+        def gone(dropped: Any) -> None:
+            if vars(self)["_iterator"] is dropped:
+                over()
+
+        seen = weakly(iterator, gone)
+        if seen is not None:
+            vars(self)["_iterator"] = seen
+
+    def rest(self) -> None:
+        """Nobody reads from it for now, and perhaps never again."""
+        rest(self)
 
     def pull(self) -> Any:
         if self.iterator is None:

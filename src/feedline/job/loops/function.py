@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from feedline.job.loops.base import Loop, refusable
+from feedline.job.loops.call import over
 from feedline.job.loops.devices import joined, quiesce, sync
 from feedline.job.loops.feeds import Ring
 from feedline.job.loops.loop import CannotRun, Clock, Ran, Run
@@ -15,7 +15,8 @@ from feedline.job.tfdata.pipeline import Where
 
 
 class FunctionLoop(Loop):
-    """`call(dataset)` runs the loop over it inside one function.
+    """`call(dataset)` runs the loop over it inside one function; set by who wants it
+    measured.
 
     Starting a pipeline is not part of a step, so the time of a short run is
     taken off that of a longer one.
@@ -24,14 +25,13 @@ class FunctionLoop(Loop):
     kind = "function"
     _SHORT = 2
 
-    def __init__(
-        self,
-        where: Where | None,
-        clock: Clock,
-        call: Callable[[Any], Any],
-    ) -> None:
+    def __init__(self, where: Where | None, clock: Clock) -> None:
         super().__init__(where, clock)
-        self.call = call
+        self.call = over
+
+    def rest(self) -> None:
+        super().rest()
+        self.call = over
 
     def execute(self, run: Run) -> Ran:
         done = self._without_steps(run)

@@ -65,11 +65,15 @@ class PythonLoop(Loop):
             raise CannotRun("the step is written straight into the loop")
         return made
 
-    def reads(self, dataset: Any, iterator: Any) -> None:
+    def reads(self, dataset: Any, iterator: Any, *, of_script: bool = False) -> None:
         self._direct = reads_directly(self.body)
         if self._bare is not None:
             self._bare.direct = self._direct
-        super().reads(dataset, iterator)
+        super().reads(dataset, iterator, of_script=of_script)
+
+    def rest(self) -> None:
+        if not self.measuring:
+            super().rest()
 
     def bare(self) -> StepOnlyLoop | None:
         """Set where nothing but the step stands in the loop's body."""

@@ -7,6 +7,7 @@ model and the user's callbacks are as they were.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ class Fits:
         # For `feedline run --live`: one more callback, the last of all.
         self.live: Callable[[], Any] | None = None
         self._ours: list[Any] = []
+        self._thread = 0
         self._watch = watch
 
     def begun(self, model: Any, bound: Any, frame: FrameType) -> None:
@@ -40,7 +42,7 @@ class Fits:
         loop.model = model
         loop.epochs = _epochs(bound.arguments)
         loop.began = self._watch.clock.now()
-        self.now = loop
+        self.now, self._thread = loop, threading.get_ident()
         self._watch.quiet = False
         self._watch.trains(loop)
         given = bound.arguments.get("callbacks")
@@ -59,9 +61,12 @@ class Fits:
         _unwrap(model)
         if self._watch.after_fit is not None and loop is not None:
             self._watch.after_fit(loop)
+        if loop is not None:
+            loop.rest()
         known = getattr(bound.arguments.get("callbacks"), "callbacks", None)
         if isinstance(known, list):
             known[:] = [each for each in known if each not in self._ours]
+        self._ours = []
 
     def _callback(self, model: Any, loop: Any) -> Any:
         import keras
@@ -108,9 +113,11 @@ class Fits:
         model.train_function = self._watched(loop, model.train_function)
 
     def data_made(self, epoch_iterator: Any) -> None:
-        """The first that a fit makes is for training."""
+        """The first that a fit makes is for training. Another thread may fit too."""
         loop = self.now
         if loop is None or loop.dataset is not None:
+            return
+        if threading.get_ident() != self._thread:
             return
         self.epochs = epoch_iterator
         dataset = keras_private.distributed_dataset(epoch_iterator)

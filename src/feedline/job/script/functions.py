@@ -12,6 +12,7 @@ import contextlib
 import inspect
 import math
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,11 +30,12 @@ _SHORTEST = 4
 
 @dataclass
 class Note:
-    """What is known of one function. `given` is the place of the iterator among
-    its arguments."""
+    """What is known of one function. `given` is the place of the iterator among its
+    arguments, `over` that of the dataset that it loops over."""
 
     training: bool = False
     loops_over: list[tuple[Any, Where | None]] = field(default_factory=list)
+    over: int | None = None
     given: int | None = None
     loop: Any = None
     calls: int = 0
@@ -90,7 +92,7 @@ class Functions:
             if note.given is not None:
                 return self._given(function, original, args, kwargs, note)
             if watch.chosen(note.loop):
-                watch.measure(note.loop)
+                self._measure_inside(function, note, args, kwargs)
         self.calling.append(note)
         begin = watch.clock.now()
         leads = note.training and note.loop is None and note.given is None
@@ -101,6 +103,8 @@ class Functions:
         finally:
             self.calling.pop()
             note.calls += 1
+            if note.loop is not None:
+                note.loop.rest()
             if note.given is None:
                 for loop in watch.active:
                     loop.inside_now += watch.clock.now() - begin
@@ -143,11 +147,11 @@ class Functions:
         """A function that trains was called."""
         watch = self._watch
         if note.given is not None:
-            self._start_given(function, note, args, kwargs, frame)
+            self._start_given(function, note, args, frame)
             return
         for loop in watch.active:
             loop.step_function = function
-            loop.last_call = None if watch.done else (args, kwargs)
+            loop.last_call = None if watch.done or loop.resting else (args, kwargs)
             loop.eager = False
             watch.trains(loop)
         if not watch.active and note.loop is None:
@@ -180,42 +184,27 @@ class Functions:
         finally:
             self.calling.pop()
         if note.training and note.loops_over:
-            self._start_inside(function, note, args, kw, frame)
+            self._start_inside(function, note, args, frame)
 
     def _start_inside(
-        self, function: Any, note: Note, args: Any, kw: Any, frame: FrameType
+        self, function: Any, note: Note, args: Any, frame: FrameType
     ) -> None:
         import tensorflow as tf
 
         from feedline.job.loops.function import FunctionLoop
 
-        python, owner = user_function(function)
-        dataset, where = note.loops_over[0]
-        given = [place for place, value in enumerate(args) if _is_dataset(value)]
-        if given:
-            first = given[0]
-            dataset = args[first]
-
-            def call(part: Any) -> Any:
-                return function(*args[:first], part, *args[first + 1 :], **kw)
-
+        (dataset, where), *_ = note.loops_over
+        note.loops_over = []
+        given = (place for place, value in enumerate(args) if _is_dataset(value))
+        note.over = next(given, None)
+        if note.over is not None:
+            dataset = args[note.over]
         elif tf.is_symbolic_tensor(tf_private.variant_tensor.get(dataset)):
             self._watch.notes.append(
                 f"training inside a tf.function at {where}, over a dataset that is "
                 "made in that function: make it outside, so that it can be measured"
             )
             return
-        else:
-            mine = () if owner is None else (owner,)
-
-            @tf.function
-            def call(part: Any) -> Any:
-                self._swap = (dataset, part)
-                try:
-                    return tf.autograph.to_graph(python)(*mine, *args, **kw)
-                finally:
-                    self._swap = None
-
         steps = _count(dataset)
         if steps is not None and steps < _SHORTEST:
             self._watch.notes.append(
@@ -223,7 +212,7 @@ class Functions:
                 "to measure"
             )
             return
-        loop = FunctionLoop(where, self._watch.clock, call)
+        loop = FunctionLoop(where, self._watch.clock)
         loop.reads(dataset, iter(()))
         if not loop.rereadable():
             self._watch.notes.append(
@@ -240,23 +229,50 @@ class Functions:
         loop.training = True
         self._watch.loops.append(loop)
 
+    def _measure_inside(self, function: Any, note: Note, args: Any, kw: Any) -> None:
+        """Just before a call that goes over its dataset once more."""
+        loop, place = note.loop, note.over
+        dataset = loop.dataset if place is None else args[place]
+        if dataset is None:
+            return
+        loop.reads(dataset, iter(()))
+        loop.step_function = function
+        if place is None:
+            loop.call = self._with_other(function, dataset, args, kw)
+        else:
+            loop.call = _at(place, function, args, kw)
+        self._watch.trains(loop)
+        self._watch.measure(loop)
+
+    def _with_other(self, function: Any, dataset: Any, args: Any, kw: Any) -> Any:
+        """The function with another dataset in place of the one that it closes over."""
+        import tensorflow as tf
+
+        python, owner = user_function(function)
+        mine = () if owner is None else (owner,)
+
+        @tf.function
+        def call(part: Any) -> Any:
+            self._swap = (dataset, part)
+            try:
+                return tf.autograph.to_graph(python)(*mine, *args, **kw)
+            finally:
+                self._swap = None
+
+        return call
+
     # ------------------------------------------------ a function with an iterator
 
     def _start_given(
-        self, function: Any, note: Note, args: Any, kwargs: Any, frame: FrameType
+        self, function: Any, note: Note, args: Any, frame: FrameType
     ) -> None:
         """The first call of a step that is handed the iterator and takes its
         batch itself."""
-        from feedline.job.loops.call import CallLoop
+        from feedline.job.loops.call import CallLoop, over
 
-        place = note.given
-        assert place is not None
-
-        def call(other: Any) -> Any:
-            return function(*args[:place], other, *args[place + 1 :], **kwargs)
-
+        assert note.given is not None
         loop = note.loop = CallLoop(
-            "iterator", where_of(frame), self._watch.clock, call
+            "iterator", where_of(frame), self._watch.clock, over
         )
         loop.step_function = function
         loop.began = self._watch.clock.now()
@@ -264,7 +280,7 @@ class Functions:
         if around and None not in around:
             loop.steps_per_epoch = around[-1]
             loop.epochs = math.prod(n for n in around[:-1] if n is not None)
-        self._reads(loop, args[place])
+        self._reads(loop, args[note.given])
         self._watch.trains(loop)
 
     def _reads(self, loop: Any, iterator: Any) -> None:
@@ -272,12 +288,15 @@ class Functions:
         dataset = made_by.dataset if made_by else tf_private.dataset.get(iterator)
         if loop.epochs is None and made_by is not None:
             loop.epochs = made_by.epochs
-        loop.reads(dataset, iterator)
+        loop.reads(dataset, iterator, of_script=True)
 
     def _given(
         self, function: Any, original: Any, args: Any, kwargs: Any, note: Note
     ) -> Any:
         """The next call of it."""
+        from feedline.job.loops.call import over
+
+        assert note.given is not None
         watch, loop, iterator = self._watch, note.loop, args[note.given]
         if watch.stopped:
             from feedline.job.script.watch import ScriptStopped
@@ -288,7 +307,10 @@ class Functions:
             self._reads(loop, iterator)
             loop.trains_now = True
         elif loop.opened is not None:
+            loop.step_function = function
+            loop.call = _at(note.given, function, args, kwargs)
             watch.step_ended(loop, now)
+            loop.call = over
         loop.opened = watch.clock.now()
         self.calling.append(note)
         try:
@@ -305,6 +327,15 @@ def user_function(function: Any) -> tuple[Any, Any]:
     python = inspect.unwrap(getattr(function, "python_function", function))
     owner = getattr(python, "__self__", None)
     return getattr(python, "__func__", python), getattr(owner, "target", owner)
+
+
+def _at(place: int, function: Any, args: Any, kwargs: Any) -> Callable[[Any], Any]:
+    """The function of what stands at this place among its arguments."""
+
+    def call(other: Any) -> Any:
+        return function(*args[:place], other, *args[place + 1 :], **kwargs)
+
+    return call
 
 
 def _iterator_among(args: Any) -> int | None:

@@ -12,6 +12,7 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -292,7 +293,8 @@ def _embeddings(watch: Watch, module: ModuleType) -> None:
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
         layer = original(cls, *args, **kwargs)
         if watch.on and any(base.__name__ == "Embedding" for base in cls.__mro__):
-            watch.tables[layer] = where_of(sys._getframe(1))
+            with suppress(TypeError):  # a class of the script's may have no hash
+                watch.tables[layer] = where_of(sys._getframe(1))
         return layer
 
     cls.__new__ = new
@@ -305,6 +307,8 @@ def _optimizer(watch: Watch, module: ModuleType) -> None:
     @functools.wraps(original)
     def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
         if watch.on and not watch.quiet:
+            if trainable_variables is not None:  # some can be gone through only once
+                trainable_variables = list(trainable_variables)
             watch.tell(watch.update_made, self, grads, trainable_variables)
         return original(self, grads, trainable_variables)
 

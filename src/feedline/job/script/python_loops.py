@@ -62,7 +62,7 @@ class PythonLoops:
             return
         elif loop.trains_now:
             loop.steps_per_epoch = loop.batches
-        loop.reads(dataset, iterator)
+        loop.reads(dataset, iterator, of_script=True)
         setattr(iterator, marks.LOOP, loop)
 
     def next_batch(self, iterator: Any, original: Callable[[Any], Any]) -> Any:

@@ -18,16 +18,17 @@ import traceback
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from feedline.job.loops.loop import Clock, InputFailed
 from feedline.job.loops.own_steps import StepMaker
 from feedline.job.private import keras as keras_private
+from feedline.job.script import updates
 from feedline.job.script.fits import Fits
 from feedline.job.script.functions import Functions
 from feedline.job.script.python_loops import PythonLoops
+from feedline.job.script.updates import Update
 from feedline.job.source.frames import caller_of
 from feedline.job.source.lines import package_of, where_of
 from feedline.job.tfdata.pipeline import Where
@@ -47,16 +48,6 @@ _ENOUGH = 64
 class ScriptStopped(BaseException):
     """Unwinds the user's script once the verdict is known; its `finally` blocks
     and context managers run as after Ctrl-C."""
-
-
-@dataclass
-class Update:
-    """An optimizer and the variables it updates. `sparse` are the indices of
-    those whose gradient names only some rows."""
-
-    optimizer: Any
-    variables: list[Any]
-    sparse: dict[int, Any]
 
 
 class Watch:
@@ -83,7 +74,7 @@ class Watch:
         self.unfed: Counter[Where] = Counter()
         self.notes: list[str] = []
         self.broken = ""
-        self.updates: dict[int, Update] = {}
+        self.updates: list[Update] = []
         self.tables: weakref.WeakKeyDictionary[Any, Where | None] = (
             weakref.WeakKeyDictionary()
         )
@@ -197,20 +188,12 @@ class Watch:
                 loop.syncs += 1
 
     def update_made(self, optimizer: Any, grads: Any, variables: Any) -> None:
-        if id(optimizer) in self.updates:
+        known = [each for each in self.updates if each.optimizer is not None]
+        if any(each.optimizer is optimizer for each in known):
             return
-        chosen = (
-            variables
-            if variables is not None
-            else keras_private.trainable_variables(optimizer)
-        )
-        chosen = list(chosen)
-        sparse = {
-            position: grad
-            for position, grad in enumerate(grads)
-            if type(grad).__name__ == "IndexedSlices"
-        }
-        self.updates[id(optimizer)] = Update(optimizer, chosen, sparse)
+        if variables is None:
+            variables = list(keras_private.trainable_variables(optimizer))
+        self.updates = [*known, updates.seen(optimizer, grads, variables)]
 
     def table_where(self, variable: Any) -> Where | None:
         """The line that made the embedding layer of this variable."""

@@ -95,6 +95,11 @@ def restore(plain: PlainPipeline) -> Pipeline:
     return Pipeline(made[-1], options, plain.cardinality)
 
 
+def without_handles(pipeline: Pipeline) -> Pipeline:
+    """The same, holding nothing of the script's."""
+    return restore(flatten(pipeline))
+
+
 def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _listed(value) for name, value in values.items() if _is_plain(value)}
 

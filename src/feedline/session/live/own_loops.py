@@ -11,13 +11,15 @@ cannot be cured here, such as a step that stands in the loop itself, is written 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from feedline.errors import FeedlineError
-from feedline.fixes.binding import without_step
+from feedline.fixes.binding import Binding, without_step
 from feedline.fixes.fix import CannotFix
 from feedline.job.loops.loop import CannotRun
+from feedline.job.tfdata.plain import without_handles
 from feedline.session.live.joined import Found, joined
 from feedline.session.live.training_time import left_s, training_s
 from feedline.session.plans.memory import Uncured
@@ -48,6 +50,7 @@ class OwnLoops:
         self.uncured: Uncured | None = None
         self.plan: SavedPlan | None = None
         self.of_input: dict[int, Found] = {}  # by the `id` of a loop
+        self._bound = Binding()  # what a plan for the step that is tried rests on
         self._measuring_s = 0.0
         self._why_not_input = ""
         self._over = False  # the script has come to its end
@@ -67,6 +70,7 @@ class OwnLoops:
             return "what is left of the training is too short to repay trying its step"
         from feedline.session.live.step_trial import StepTrial
 
+        self._bound = self._read(loop)
         try:
             self.trial = StepTrial(
                 loop, self.runner.watch, self.runner.allowed, self._done
@@ -79,6 +83,17 @@ class OwnLoops:
             "steps"
         )
         return ""
+
+    def _read(self, loop: Any) -> Binding:
+        """While it is there: the script may drop it."""
+        from feedline.job.loops.facts import write_down
+
+        with self.runner.watch.pause():
+            write_down(loop)
+            pipeline = self.runner.pipeline_of(loop.source)
+            if pipeline is None:
+                return Binding()
+            return self.runner.bound_at_start(loop, pipeline)
 
     def _pays(self, loop: Any) -> bool:
         step_s = median(loop.periods) if loop.periods else 0.0
@@ -111,30 +126,32 @@ class OwnLoops:
 
         runner, loop = self.runner, trial.loop
         with runner.watch.pause():
-            pipeline = runner.pipeline_of(loop.source)
-            found = found_by(trial, runner.watch, pipeline)
+            found = found_by(trial, runner.watch, loop.read_as)
         if found is None:
             why = f"its step is unchanged: {trial.why_not or 'it was not timed'}"
             runner.in_passing.why[id(loop)] = why
             runner.say(f"the training at {loop.where} runs without fixes: {why}")
             return
         runner.say(_said(trial, over=self._over))
-        self._publish(loop, pipeline, found)
-        if trial.on and pipeline is not None and not self._over and trial.waits():
+        self._publish(loop, found, self._bound)
+        if not trial.on or self._over or not trial.waits():
+            return
+        with runner.watch.pause():
+            pipeline = runner.pipeline_of(loop.source)
+        if pipeline is not None:
             step = trial.as_step()
             also = self._cure_input(loop, pipeline, step, trial.batch_size)
             if also is not None:
-                self._publish(loop, pipeline, joined(found, also))
+                self._publish(loop, joined(found, also), self._bound)
 
-    def _publish(self, loop: Any, pipeline: Pipeline | None, found: Found) -> None:
+    def _publish(self, loop: Any, found: Found, now: Binding) -> None:
         """To the report, and as a plan."""
-        runner = self.runner
-        with runner.watch.pause():
+        job, measured, cured = found
+        with self.runner.watch.pause():
             plan: SavedPlan | None = None
-            if pipeline is not None:
-                now = runner.bound_at_start(loop, pipeline)
-                plan = plan_for(loop, now, pipeline, found[2])
-            runner.found_live(loop, *found, plan)
+            if job.pipeline is not None:
+                plan = plan_for(loop, now, job.pipeline, cured)
+            self.runner.found_live(loop, job, measured, cured, plan)
 
     # -------------------------------------------------------------------- its input
 
@@ -162,8 +179,12 @@ class OwnLoops:
         found = self._cure_input(loop, pipeline, step, None)
         if found is None:
             return f"{no_need}, and {self._why_not_input}"
+        job, measured, cured = found
+        job = replace(job, pipeline=without_handles(pipeline))
+        found = job, measured, cured
         self.of_input[id(loop)] = found
-        self._publish(loop, pipeline, runner.shapes.joined(loop, found))
+        now = runner.bound_at_start(loop, pipeline)
+        self._publish(loop, runner.shapes.joined(loop, found), now)
         return ""
 
     def _cure_input(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import weakref
+from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,7 @@ class OwnShapes:
     ) -> ShapeChoice | None:
         """None where an earlier run has found that nothing helps."""
         from feedline.fixes.identity.step import step_of
+        from feedline.job.loops.facts import write_down
         from feedline.job.loops.unfed import UnfedLoop
         from feedline.session.live.shape_choice import ShapeChoice
 
@@ -101,6 +103,9 @@ class OwnShapes:
         self._begun_as[id(loop)] = step_of(loop)
         if isinstance(loop, UnfedLoop):
             loop.step_function = None  # a model may hang on it
+        else:
+            write_down(loop)
+            self._binding(loop)
         known = self._known(loop)
         opens = known is not None and fixes.own_loop(known.edits).open_shapes
         unfed = isinstance(loop, UnfedLoop)
@@ -167,9 +172,10 @@ class OwnShapes:
         step, loop.step_function = loop.step_function, live.function
         try:
             with runner.watch.pause():
-                found = self._found[id(loop)] = found_by(live, runner.watch)
+                job, measured, cured = found_by(live, runner.watch)
+                job = replace(job, pipeline=loop.read_as)
+                found = self._found[id(loop)] = job, measured, cured
                 also = runner.own_loops.of_input.get(id(loop))
-                job, measured, cured = found
                 if also is not None:
                     job, measured, cured = joined(found, also)
                 plan: SavedPlan | None = None

@@ -179,7 +179,7 @@ class Rehearsal(Runner):
         long a step that starting it costs nothing."""
         if loop.kind != "loop" or loop.eager or self.allowed != ("exact",):
             return False
-        if any(update.sparse for update in self.watch.updates.values()):
+        if any(update.sparse for update in self.watch.updates):
             return False
         periods, waits = loop.periods[: len(loop.waits)], loop.waits
         return bool(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
@@ -61,6 +62,8 @@ class InPassing:
         self.clock = clock
         self.why: dict[int, str] = {}
         self._fits: dict[int, Seen] = {}
+        self._jobs: dict[int, Job] = {}
+        self._most = 0
         self._say: Callable[[str], None] = lambda _: None
 
     def uses(self, loop: Any, found: list[AtOnce], say: Callable[[str], None]) -> None:
@@ -86,6 +89,35 @@ class InPassing:
         self.why.setdefault(id(loop), why)
         seen = Seen(list(loop.periods), hidden="it was not followed")
         self._fits.setdefault(id(loop), seen)
+
+    def over(self, loop: Any, watch: Any) -> None:
+        """A fit is over. Only the one with the most steps makes a verdict."""
+        if id(loop) in self.why and loop.steps > self._most:
+            self._most = loop.steps
+            self.write_down(loop, watch)
+
+    def write_down(self, loop: Any, watch: Any) -> None:
+        """What is trained, while it is there: the script may drop it."""
+        from feedline.job.loops.facts import job_of, write_down
+
+        with suppress(Exception), watch.pause():
+            write_down(loop)
+            job = job_of(loop, watch, batch_size=None)
+            self._jobs[id(loop)] = replace(job, pipeline=loop.read_as)
+
+    def _job(self, loop: Any, seen: Seen, watch: Any) -> Job:
+        from feedline.job.loops.facts import job_of
+
+        now = job_of(loop, watch, batch_size=seen.batch_size)
+        then = self._jobs.get(id(loop))
+        if then is None or loop.source is not None:
+            return now
+        return replace(
+            then,
+            batch_size=now.batch_size,
+            steps_per_epoch=now.steps_per_epoch or then.steps_per_epoch,
+            syncs_per_step=now.syncs_per_step,
+        )
 
     def _around(
         self, loop: Any, seen: Seen, train: Callable[[Any], Any]
@@ -164,7 +196,6 @@ class InPassing:
         return None
 
     def _of(self, loop: Any, seen: Seen, watch: Any) -> tuple[Job, Measurement]:
-        from feedline.job.loops.facts import job_of
         from feedline.measure.experiment import estimate
         from feedline.measure.machine import look
 
@@ -177,7 +208,7 @@ class InPassing:
         if not seen.waits:
             reason = seen.hidden or "it ended too soon"
             unknown.insert(0, f"how long a step waits for its input: {reason}")
-        job = job_of(loop, watch, batch_size=seen.batch_size)
+        job = self._job(loop, seen, watch)
         tried = (
             "No fix was tried"
             if not seen.live.found

@@ -210,6 +210,8 @@ class Runner(Examination):
         times, cured, why_not = self.validations.known(loop)
         if self.found is None and cured is not None and cured.edits:
             self.in_passing.noted(loop, "its training is too short for that")
+        if self.found is None:
+            self.in_passing.over(loop, self.watch)
         if self.found is not None and self.found.job.where == loop.where:
             self.found = with_validation(self.found, times, cured, why_not)
 
@@ -239,6 +241,7 @@ class Runner(Examination):
             return
         if why:
             self.in_passing.why.setdefault(id(loop), why)
+            self.in_passing.write_down(loop, self.watch)
             if not self.order.told and not self.shapes.on(loop):
                 self.say(f"the training at {loop.where} runs without fixes: {why}")
 

@@ -21,13 +21,14 @@ _JUDGED = 2  # passes after which an edit without a trial must have paid
 
 @dataclass
 class OneFit:
-    """`times` are by experiment; `own_s` is what a pass took without the fixes, 0 where
-    nobody knows; `before` is what Keras read then, where it may read that again; `live`
-    are edits that were used without a trial."""
+    """`where` is the line of its data; `times` are by experiment; `own_s` is what a
+    pass took without the fixes, 0 where nobody knows; `before` is what Keras read then,
+    where it may read that again; `live` are edits that were used without a trial."""
 
     passes: Passes
     begun: bool = False
     data: Any = None
+    where: Any = None
     before: Any = None
     own_s: float = 0.0
     helped: bool = False
@@ -36,6 +37,12 @@ class OneFit:
     times: ValidationTimes | None = None
     cured: Cured | None = None
     why_not: str = ""
+
+    def over(self) -> None:
+        """The fit is: what is the script's is not held any longer."""
+        self.passes.close()
+        self.where = getattr(self.data, marks.WHERE, None)
+        self.data = self.before = None
 
     def judge(self, seen: Pass) -> bool:
         """After a pass with edits without a trial: did they turn out not to pay, and
@@ -54,7 +61,7 @@ class OneFit:
         if times is None:
             return None, None, self.why_not
         told, epochs = loop.validation, self.passes.epochs
-        where = getattr(self.data, marks.WHERE, None)
+        where = getattr(self.data, marks.WHERE, None) or self.where
         times = replace(
             times,
             passes=told.passes,

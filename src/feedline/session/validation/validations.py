@@ -104,7 +104,7 @@ class Validations:
     def over(self, loop: Any) -> None:
         """The fit is."""
         if id(loop) in self._fits:
-            self._fits[id(loop)].passes.close()
+            self._fits[id(loop)].over()
 
     def _of(self, loop: Any) -> OneFit:
         if id(loop) not in self._fits:
