@@ -162,8 +162,7 @@ class Examination:
         self._stop(None)
 
     def say_measuring(self, loop: Any, seconds: float) -> None:
-        where = loop.where or "the script"
-        self.say(f"training found at {where}; measuring, at most {seconds:.3g} s")
+        self.say(f"training found at {loop.place}; measuring, at most {seconds:.3g} s")
 
     def _guarded_experiment(
         self, loop: Any, experiment: Experiment[None]
@@ -173,7 +172,7 @@ class Examination:
         except InputFailed:
             raise
         except LoopEnded as ended:
-            self.too_short(f"training at {loop.where} is too short to measure: {ended}")
+            self.too_short(f"training at {loop.place} is too short to measure: {ended}")
         except Exception as error:
             self.broke(error)
 

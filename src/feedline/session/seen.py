@@ -17,7 +17,7 @@ def seen_by(watch: Watch) -> Outcome:
     """Which training it saw, for a user who is told that none was measured."""
     loops = watch.loops
     seen = [
-        f"training loop {number} at {loop.where}, {loop.steps} step(s)"
+        f"training loop {number} at {loop.place}, {loop.steps} step(s)"
         for number, loop in enumerate(loops, 1)
     ]
     seen += watch.notes

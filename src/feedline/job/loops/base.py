@@ -106,6 +106,11 @@ class Loop:
         self.call: Any = None  # a step that feedline can call, where there is one
         self._own: Variant | None = None
 
+    @property
+    def place(self) -> str:
+        """Its line, as it is told."""
+        return str(self.where) if self.where is not None else "an unknown line"
+
     # The watch's notes -----------------------------------------------------
 
     def reads(self, dataset: Any, iterator: Any, *, of_script: bool = False) -> None:

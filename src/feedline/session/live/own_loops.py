@@ -79,7 +79,7 @@ class OwnLoops:
             return f"its step cannot run as a graph: {reason}"
         self.trial.lost = self.runner.planned.step_lost
         self.runner.say(
-            f"training found at {loop.where}; trying its step as a graph on its own "
+            f"training found at {loop.place}; trying its step as a graph on its own "
             "steps"
         )
         return ""
@@ -130,7 +130,7 @@ class OwnLoops:
         if found is None:
             why = f"its step is unchanged: {trial.why_not or 'it was not timed'}"
             runner.in_passing.why[id(loop)] = why
-            runner.say(f"the training at {loop.where} runs without fixes: {why}")
+            runner.say(f"the training at {loop.place} runs without fixes: {why}")
             return
         runner.say(_said(trial, over=self._over))
         self._publish(loop, found, self._bound)

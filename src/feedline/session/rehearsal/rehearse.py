@@ -153,11 +153,11 @@ class Rehearsal(Runner):
     def on_warm(self, loop: Any) -> None:
         pipeline = self.pipeline_of(loop.source) if loop.source is not None else None
         if pipeline is None or not pipeline.rereadable:
-            self._found_nothing(f"the input of {loop.where} cannot be read twice")
+            self._found_nothing(f"the input of {loop.place} cannot be read twice")
             self._stop(None)
         if not self.order.everything and self._nothing_expected(loop):
             self._found_nothing(
-                f"the training at {loop.where} hardly waits for its input and runs as "
+                f"the training at {loop.place} hardly waits for its input and runs as "
                 "a graph, so no fix is expected to help"
             )
             self._stop(None)
@@ -167,7 +167,7 @@ class Rehearsal(Runner):
             budget = Budget(self.order.seconds, self.order.given)
             self.seconds = budget.for_training(self._training_s)
         except TooShort as short:
-            self._found_nothing(f"{loop.where}: {short}")
+            self._found_nothing(f"{loop.place}: {short}")
             self._stop(None)
         self.watch.before_fit = self.watch.after_fit = None
         if self.sealed:

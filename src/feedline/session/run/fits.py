@@ -196,7 +196,7 @@ class Fits:
 
     def _unmeasured(self, loop: Any, why: str) -> tuple[Edit, ...]:
         """What it shows by itself still makes a verdict."""
-        self.runner.say(f"{loop.where}: {why}; it runs unchanged")
+        self.runner.say(f"{loop.place}: {why}; it runs unchanged")
         self.runner.why_not = f"its {why}"
         return ()
 

@@ -243,7 +243,7 @@ class Runner(Examination):
             self.in_passing.why.setdefault(id(loop), why)
             self.in_passing.write_down(loop, self.watch)
             if not self.order.told and not self.shapes.on(loop):
-                self.say(f"the training at {loop.where} runs without fixes: {why}")
+                self.say(f"the training at {loop.place} runs without fixes: {why}")
 
     def _not_cured(self, loop: Any) -> str:
         """Why nothing is done about it; empty where something is."""
