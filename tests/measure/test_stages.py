@@ -6,7 +6,7 @@ import pytest
 
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.clock import SystemClock
-from feedline.measure.nodes import Node, costs
+from feedline.measure.nodes import Node, costs, told_rightly
 from feedline.measure.stages import watch_stages
 from tests.clock import FakeClock
 
@@ -114,6 +114,21 @@ def test_the_files_of_an_interleave_count_with_it() -> None:
     )
     interleave = costs(pipeline, running)[-1]
     assert interleave.ms_per_batch == pytest.approx(10.1)
+
+
+def test_a_shuffle_is_not_charged_for_waiting() -> None:
+    """TensorFlow's model counts that as its work."""
+    shuffled = Stage("shuffle", (MAP,), {"buffer_size": 64})
+    pipeline = Pipeline(shuffled).numbered()
+    running = node(
+        "Shuffle", node("ParallelMapV2", node("TensorSlice"), ms=40.0), ms=900.0
+    )
+    found = costs(pipeline, running)
+    assert [cost.ms_per_batch for cost in found] == pytest.approx([0.0, 4.0, 90.0])
+    right, unknown = told_rightly(pipeline, found)
+    assert [cost.ms_per_batch for cost in right] == pytest.approx([0.0, 4.0, 0.0])
+    assert [cost.share for cost in right] == pytest.approx([0.0, 1.0, 0.0])
+    assert [text.partition(":")[0] for text in unknown] == ["what shuffle(64) costs"]
 
 
 def a_real_pipeline() -> Pipeline:

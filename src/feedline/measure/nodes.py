@@ -15,6 +15,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from feedline.job.tfdata import ops
+from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.measurement import StageCost
 
@@ -82,6 +83,27 @@ def costs(pipeline: Pipeline, root: Node) -> tuple[StageCost, ...]:
         for stage, node, wanted in _align(pipeline.root, root, 1.0)
     ]
     return in_shares(found[::-1])
+
+
+def told_rightly(
+    pipeline: Pipeline, found: Sequence[StageCost]
+) -> tuple[tuple[StageCost, ...], tuple[str, ...]]:
+    """Nothing for the stages whose cost TensorFlow's model does not tell, and why."""
+    order = list(pipeline.stages())
+    wrong = [
+        cost
+        for cost in found
+        if cost.index >= 0 and order[cost.index].has(Fact.WAITING_COUNTED)
+    ]
+    right = [
+        replace(cost, ms_per_element=0.0, ms_per_batch=0.0) if cost in wrong else cost
+        for cost in found
+    ]
+    return in_shares(right), tuple(
+        f"what {cost.name} costs: TensorFlow counts its waiting for the stages before "
+        "it as work"
+        for cost in wrong
+    )
 
 
 def in_shares(found: Sequence[StageCost]) -> tuple[StageCost, ...]:

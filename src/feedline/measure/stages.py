@@ -21,7 +21,14 @@ from feedline.job.tfdata.ops import Fact
 from feedline.job.tfdata.pipeline import Pipeline, Stage
 from feedline.measure.law import NOISE, excesses, lawful, within
 from feedline.measure.measurement import StageCost
-from feedline.measure.nodes import GONE, Node, costs, in_shares, read_model
+from feedline.measure.nodes import (
+    GONE,
+    Node,
+    costs,
+    in_shares,
+    read_model,
+    told_rightly,
+)
 from feedline.measure.prefixes import Prefix, Rate, measure_all, rates
 
 _SATURATED = 0.7
@@ -64,7 +71,9 @@ def watch_stages(
     if node is None:
         found = tuple(_as_written(pipeline, cost) for cost in found)
     elif by_model and alone is not None:
-        return _told(pipeline, found, alone, 0.0)
+        found, unknown = told_rightly(pipeline, found)
+        told = _told(pipeline, found, alone, 0.0)
+        return replace(told, unknown=(*unknown, *told.unknown))
     reading = _Reading(small, found, clock)
     reading.read(2 * seconds / 3, every=node is None)
     allowed = alone if alone is not None else reading.alone()
@@ -105,7 +114,9 @@ def watch_live(
         _within(cost, alone) if cost.index >= 0 and order[cost.index].python else cost
         for cost in costs(pipeline, node)
     ]
-    return lawful(pipeline, found, alone, cores())
+    right, unknown = told_rightly(pipeline, found)
+    stages, more = lawful(pipeline, right, alone, cores())
+    return stages, (*unknown, *more)
 
 
 def _within(cost: StageCost, alone: float) -> StageCost:
@@ -139,7 +150,7 @@ class _Reading:
     def read(self, seconds: float, *, every: bool) -> None:
         """Measure the stages that call a function or read files, or `every` one."""
         self._own |= {
-            index for index in self._cost if every or _underrated(self._stages[index])
+            index for index in self._cost if every or _mistold(self._stages[index])
         }
         wanted = {self._place[id(self._pipeline.root)]}
         for index in self._own:
@@ -178,7 +189,9 @@ class _Reading:
                 _with_cpu(
                     cost,
                     own[cost.index],
-                    queues=full or (locked and self._stages[cost.index].python),
+                    queues=full
+                    or (locked and self._stages[cost.index].python)
+                    or self._stages[cost.index].has(Fact.WAITING_COUNTED),
                 )
                 if cost.index in own
                 else cost
@@ -235,10 +248,11 @@ def _with_cpu(cost: StageCost, cpu: float, *, queues: bool) -> StageCost:
     )
 
 
-def _underrated(stage: Stage) -> bool:
-    """Stages whose work TensorFlow's model tells only in part: functions, and
-    readers, whose finished files it forgets."""
-    return bool(stage.functions) or stage.has(Fact.RECORDS)
+def _mistold(stage: Stage) -> bool:
+    """Stages whose work TensorFlow's model does not tell: functions, readers, whose
+    finished files it forgets, and what it charges for waiting."""
+    known = stage.has(Fact.RECORDS) or stage.has(Fact.WAITING_COUNTED)
+    return bool(stage.functions) or known
 
 
 def _watch(dataset: Any, clock: Clock, seconds: float) -> Node | None:

@@ -43,6 +43,7 @@ class Seen:
     """What of the steps whose wait is known was no waiting."""
     batch_size: int | None = None
     stages: tuple[StageCost, ...] = ()
+    untold: tuple[str, ...] = ()
     hidden: str = ""
     """Why the wait for the input cannot be seen."""
     live: WithoutTrial = field(default_factory=WithoutTrial)
@@ -179,7 +180,9 @@ class InPassing:
         begin = self.clock.now()
         if len(seen.waits) in (_LEAST_STEPS, _MOST // 2):
             # Early on too: an epoch may be short, and the next has another iterator.
-            seen.stages = _stages(loop, iterator) or seen.stages
+            stages, untold = _stages(loop, iterator)
+            if stages:
+                seen.stages, seen.untold = stages, untold
         return probe.iterator, probe.cost + self.clock.now() - begin
 
     # ------------------------------------------------------------------- the verdict
@@ -231,7 +234,7 @@ class InPassing:
             ),
             stages=tuple(_within(each, observed.value) for each in seen.stages),
             only_observed=True,
-            unknown=tuple(unknown),
+            unknown=(*unknown, *seen.untold),
         )
 
 
@@ -259,14 +262,17 @@ def _within(cost: StageCost, step: float) -> StageCost:
     return replace(cost, ms_per_batch=most, ms_per_element=part * cost.ms_per_element)
 
 
-def _stages(loop: Any, iterator: Any) -> tuple[StageCost, ...]:
-    """By tf.data's own model of the pipeline, where it has one."""
+def _stages(loop: Any, iterator: Any) -> tuple[tuple[StageCost, ...], tuple[str, ...]]:
+    """By tf.data's own model of the pipeline, where it has one, and what it does not
+    tell."""
     from feedline.job.loops.facts import pipeline_of
-    from feedline.measure.nodes import costs, read_model
+    from feedline.measure.nodes import costs, read_model, told_rightly
 
     try:
         pipeline, node = pipeline_of(loop), read_model(iterator)
-        return () if pipeline is None or node is None else costs(pipeline, node)
+        if pipeline is None or node is None:
+            return (), ()
+        return told_rightly(pipeline, costs(pipeline, node))
     except Exception:
         log.info("the stages' costs could not be seen", exc_info=True)
-        return ()
+        return (), ()

@@ -60,6 +60,9 @@ class Fact(Flag):
     PATCH_PASSES = auto()
     """A patch of the source may move a map over it."""
 
+    WAITING_COUNTED = auto()
+    """TensorFlow's model counts its waiting for its input as work of its own."""
+
     ENDLESS = auto()
     """Has no end, whatever its arguments."""
     ENDS_WITH_SHORTEST = auto()

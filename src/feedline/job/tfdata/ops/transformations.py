@@ -212,6 +212,7 @@ TRANSFORMATIONS = (
         nodes=("Shuffle",),
         captured=("ShuffleAndRepeat",),
         facts=Fact.SAME
+        | Fact.WAITING_COUNTED
         | Fact.DRAWS_ORDER
         | Fact.STATE
         | Fact.LOOKS_AT_NONE
@@ -225,6 +226,7 @@ TRANSFORMATIONS = (
         {"buffer_size": "_buffer_size", "count": By("count"), "seed": By("seed")},
         build=By("shuffle_and_repeat"),
         facts=Fact.DRAWS
+        | Fact.WAITING_COUNTED
         | Fact.DRAWS_ORDER
         | Fact.STATE
         | Fact.READS_TO_END
