@@ -211,7 +211,7 @@ def _build(model: Any, dataset: Any) -> None:
     there, whatever a batch of it has."""
     if not _has_call(model):
         return  # a model with a `train_step` alone is built by its first step
-    layers = keras_private.flatten_layers(model)()
+    layers = list(keras_private.flatten_layers(model)())
     built = all(layer.built for layer in layers) and model.optimizer.built
     if built:
         return
@@ -221,9 +221,20 @@ def _build(model: Any, dataset: Any) -> None:
         with model.distribute_strategy.scope():
             keras_private.symbolic_build(model)(data_batch=batch)
     except Exception as error:
+        if _built_by_its_step(model, layers):
+            return
         raise FeedlineError(
             f"the model cannot be built before its first step: {one_sentence(error)}"
         ) from error
+
+
+def _built_by_its_step(model: Any, layers: list[Any]) -> bool:
+    """All that it is made of is built, and how it is called only its own `train_step`
+    knows (a tuple of three pictures, say): it is built as one without a `call` is."""
+    import keras
+
+    own = type(model).train_step is not keras.Model.train_step
+    return own and all(layer.built for layer in layers if layer is not model)
 
 
 def _of(spec: Any, size: int | None) -> Any:
