@@ -23,6 +23,21 @@ def test_a_short_training_is_not_measured(training):
         Budget(60.0).for_training(training)
 
 
+@given(steps=st.integers(1, 10_000), step=st.floats(1e-5, 100.0))
+def test_too_few_steps_are_so_however_long_each_takes(steps, step):
+    budget = Budget(60.0)
+    if budget.too_few(steps):
+        with pytest.raises(TooShort):
+            budget.for_training(steps * step, step)
+
+
+def test_steps_that_are_repeated_or_asked_for_are_not_too_few():
+    assert Budget(60.0).too_few(99)
+    assert not Budget(60.0).too_few(100)
+    assert not Budget(60.0, more_s=30.0).too_few(9)
+    assert not Budget(60.0, given=True).too_few(9)
+
+
 def test_an_unknown_length_has_a_small_budget():
     assert 0 < Budget(60.0).for_training(None) <= 10.0
 

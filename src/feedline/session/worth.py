@@ -60,6 +60,13 @@ class Budget:
             )
         return seconds
 
+    def too_few(self, steps: int) -> bool:
+        """Can so many steps not be measured, however long each takes? Where all of them
+        are long enough, one is too long for the time that they allow."""
+        if self.given or self.more_s > 0 or self.least_s > 0:
+            return False
+        return steps < min(_LEAST_TRAINING_S / _LEAST_S, 1 / _PART) * _LEAST_STEPS
+
     def to_gain_from(self, training_s: float | None) -> float | None:
         """The training that what is found may shorten; None where that is not known,
         and where nobody counts, because the user named the seconds."""

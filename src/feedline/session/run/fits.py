@@ -19,6 +19,8 @@ from feedline.errors import CannotPutBack, FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.identity.step import step_of
 from feedline.job import marks
+from feedline.job.tfdata.ops import Fact
+from feedline.job.tfdata.pipeline import Pipeline
 from feedline.prove.bound import bound
 from feedline.session.plans.plan import plan_for, refusal
 from feedline.session.worth import TooShort
@@ -26,7 +28,6 @@ from feedline.session.worth import TooShort
 if TYPE_CHECKING:
     from feedline.fixes.saved import SavedPlan
     from feedline.job.job import Job
-    from feedline.job.tfdata.pipeline import Pipeline
     from feedline.measure.measurement import Measurement
     from feedline.session.plans.memory import Remembered
     from feedline.session.run.runner import Runner
@@ -153,6 +154,13 @@ class Fits:
         short = runner.time.was_too_short(where)
         if short:
             return self._unmeasured(loop, short)
+        budget = runner.time.budget(where, seconds)
+        steps = (loop.epochs or 0) * (loop.steps_per_epoch or 0)
+        if steps and budget.too_few(steps) and _starts_at_once(pipeline):
+            runner.time.looked(where, 0.0)
+            return self._unmeasured(
+                loop, f"training has {steps} steps, too few to repay measuring"
+            )
         runner.sampler.stop()
         now = bound(pipeline, step_of(loop))
         began = time.perf_counter()
@@ -161,7 +169,7 @@ class Fits:
                 loop.model,
                 loop.source,
                 runner.allowed,
-                runner.time.budget(where, seconds),
+                budget,
                 where=loop.where,
                 facts=_facts_of(loop),
                 used=stages_in_use(pipeline, list(runner.watch.read_already))
@@ -220,6 +228,16 @@ def why_not_here(loop: Any, pipeline: Pipeline) -> str:
     except CannotPutBack as reason:
         return str(reason)
     return ""
+
+
+def _starts_at_once(pipeline: Pipeline) -> bool:
+    """Is nothing computed for a first element but that element?"""
+    for stage in pipeline.stages():
+        if stage.has(Fact.DRAWS_ORDER) or stage.has(Fact.LEAVES_OUT):
+            before = [each for each in Pipeline(stage).stages() if each is not stage]
+            if any(each.functions or each.has(Fact.FILES) for each in before):
+                return False
+    return True
 
 
 def _facts_of(loop: Any) -> Callable[[Any], None]:
