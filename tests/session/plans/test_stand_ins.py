@@ -7,6 +7,9 @@ makes of that. Each shuffle must have gone on from where the script left it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, assume, given, settings
@@ -16,6 +19,7 @@ from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.session.plans import stand_ins
+from feedline.session.tuning import stages_in_use
 from tests.job.elements import elements
 from tests.job.strategies import SOURCES, STEPS, recipes
 from tests.session.test_tune import looked_at
@@ -31,8 +35,12 @@ LATER = {
     "repeat": lambda d: d.repeat(2),
     "twice": lambda d: d.take(4).repeat(2),
     "shuffle": lambda d: d.shuffle(3, seed=1),
+    "shuffled rest": lambda d: d.skip(2).shuffle(30, seed=2),
     "zip": lambda d: tf.data.Dataset.zip((d.take(6), tf.data.Dataset.range(6))),
 }
+
+
+BESIDE = ("itself", "batch", "repeat", "shuffle", "shuffled rest")
 
 
 @pytest.fixture(autouse=True)
@@ -53,19 +61,30 @@ def stages_of(recipe):
 
 
 class Script:
-    """Keeps some of the stages, and the last."""
+    """Keeps some of the stages, and the last. Of those that it keeps it has made other
+    datasets, and has read them once."""
 
-    def __init__(self, recipe, held):
+    def __init__(self, recipe, held, beside=()):
         made = stages_of(recipe)
         self.kept = [made[place % len(made)] for place in held]
         self.last = made[-1]
+        self.beside, self.began = [], []
+        try:
+            for place, way in beside:
+                if self.kept:
+                    other = LATER[way](self.kept[place % len(self.kept)])
+                    self.beside.append(other)
+                    self.began.append(plainly(other))
+        except tf.errors.OpError as error:
+            self.began.append(type(error).__name__)
 
     def goes_on(self, later, read):
-        """The last stage twice, as a training would; then all that comes later. Where
-        the script itself fails (a batch of unlike elements), that is the end of it."""
-        seen = []
+        """The last stage twice, as a training would, and what stands beside it; then
+        all that comes later. Where the script itself fails (a batch of unlike
+        elements), that is the end of it."""
+        seen = [self.began]
         try:
-            seen += [read(self.last), read(self.last)]
+            seen += [read(self.last), *map(read, self.beside), read(self.last)]
             for place, way in later:
                 known = [*self.kept, self.last]
                 seen.append(read(LATER[way](known[place % len(known)])))
@@ -83,34 +102,36 @@ def instead(dataset):
     return elements(dataset if found is None else found, MOST)
 
 
-def goes_on_as_without(recipe, held, later, chosen):
+def goes_on_as_without(recipe, held, beside, later, chosen):
     """False where nothing could be applied."""
-    expected = Script(recipe, held).goes_on(later, plainly)
-    proposals = list(fixes.proposals(looked_at(stages_of(recipe)[-1]), ("exact",)))
-    if not proposals or not expected[0]:
+    expected = Script(recipe, held, beside).goes_on(later, plainly)
+    script = Script(recipe, held, beside)
+    case = looked_at(script.last)
+    used = stages_in_use(case.pipeline, script.beside) | stand_ins.shared(case.pipeline)
+    proposals = list(fixes.proposals(replace(case, used=used), ("exact",)))
+    if not proposals or not expected[1]:
         return False
-    script = Script(recipe, held)
     edits = (proposals[chosen % len(proposals)].edit,)
     try:
         stand_ins.tuned(script.last, edits)
     except (CannotFix, FeedlineError):
         return False
     seen = script.goes_on(later, instead)
-    assert seen == expected or not repeats(recipe, held, later, expected), edits
+    again = partial(Script, recipe, held, beside)
+    assert seen == expected or not repeats(again, later, expected), edits
     return True
 
 
-def repeats(recipe, held, later, expected):
+def repeats(again, later, expected):
     """Does the script by itself always read the same? TensorFlow makes maps parallel:
     how far they draw ahead of a zip that ends early, the machine decides."""
-    return all(
-        Script(recipe, held).goes_on(later, plainly) == expected for _ in range(12)
-    )
+    return all(again().goes_on(later, plainly) == expected for _ in range(12))
 
 
 WORLD = (
     recipes(),
     st.lists(st.integers(0, 7), max_size=2),
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(BESIDE)), max_size=2),
     st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from(sorted(LATER))),
         min_size=1,
@@ -123,16 +144,33 @@ EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 @settings(EVERY, max_examples=40, derandomize=True)
 @given(*WORLD)
-def test_what_the_script_reads_later(recipe, held, later, chosen):
-    assume(goes_on_as_without(recipe, held, later, chosen))
+def test_what_the_script_reads_later(recipe, held, beside, later, chosen):
+    assume(goes_on_as_without(recipe, held, beside, later, chosen))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @settings(EVERY, max_examples=1000, derandomize=False)
 @given(*WORLD)
-def test_what_a_thousand_scripts_read_later(recipe, held, later, chosen):
-    assume(goes_on_as_without(recipe, held, later, chosen))
+def test_what_a_thousand_scripts_read_later(recipe, held, beside, later, chosen):
+    assume(goes_on_as_without(recipe, held, beside, later, chosen))
+
+
+def test_a_shuffle_above_what_both_read_goes_on():
+    """Training and validation are parts of one shuffled dataset, and a map between
+    them is made parallel: nothing below that has moved, so the training's own shuffle
+    goes on from where it is."""
+
+    def parts():
+        whole = base().map(lambda x: x + 1)
+        return whole.skip(10).shuffle(30, seed=5).batch(4), whole.take(10).batch(4)
+
+    training, validation = parts()
+    plain = [plainly(training), plainly(validation), plainly(training)]
+    training, validation = parts()
+    first = plainly(training)
+    stand_ins.tuned(validation, (Edit("parallel-map", 3, {}),))
+    assert [first, instead(validation), instead(training)] == plain
 
 
 def base(number=40):

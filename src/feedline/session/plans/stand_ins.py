@@ -69,13 +69,24 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
         known = rebuild(after, parts=parts)
         setattr(known, marks.TUNED, True)
         same = owners.same_at(before, after)
+        made = {number: parts[id(stage)] for number, stage in same.items()}
+        moved = {
+            stage.number
+            for stage in before.stages()
+            if owners.keeps_state(stage)
+            and made.get(stage.number) is not stage.handle.dataset
+        }
         for stage in before.stages():
-            made = parts[id(same[stage.number])] if stage.number in same else None
-            old = stage.handle.dataset
-            if made is not None and made is not old and owners.has_state(stage):
-                put(old, made)
+            if stage.number in made and _reads_any(stage, moved):
+                put(stage.handle.dataset, made[stage.number])
         put(dataset, known)
     return known
+
+
+def _reads_any(stage: Stage, numbers: set[int]) -> bool:
+    """Is it one of these stages, or does it read one? Any other is read as it is: a
+    dataset that was made of it before may have a state of its own above it."""
+    return any(each.number in numbers for each in Pipeline(stage).stages())
 
 
 def _check_draws(before: Pipeline, after: Pipeline) -> None:
