@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 _TRIAL_FILL_S = 1.5
 _HURRIED_S = 6.0  # leave time for one trial, or two
 _PROOF_STEPS = 4
+_STARTS = 3
 _MORE_S = 4.0
 _TURNS = 30
 _SHORTEST_TURN_S = 0.1
@@ -176,6 +177,8 @@ class Cure:
             (proposal.grade for proposal in proposals), key=fixes.GRADES.index
         )
         edits = (*kept, *(proposal.edit for proposal in proposals))
+        if starts := self._too_many_starts(edits):
+            return Outcome(False, promised, None, starts)
         self.say(f"trying {names}")
         try:
             grade, reason = self._proved(kept, edits, promised)
@@ -202,6 +205,18 @@ class Cure:
             self.measurements[edits] = result
         reason = "" if result.proved else "not measured faster"
         return Outcome(result.proved, grade, result.gain, reason)
+
+    def _too_many_starts(self, edits: tuple[Edit, ...]) -> str:
+        """Why there is no time for a trial: a pipeline whose epoch takes long to start
+        is begun to be compared, before and after, and to be timed."""
+        live = self.loop.live
+        each = live.start_s if live is not None and _pipeline_edits(edits) else 0.0
+        if _STARTS * each <= max(self._left(), 0.0):
+            return ""
+        return (
+            f"not tried: each start of an epoch takes {each:.1f} s, and a trial needs "
+            f"{_STARTS}; give a larger --seconds"
+        )
 
     def _proved(
         self, kept: tuple[Edit, ...], edits: tuple[Edit, ...], promised: Grade

@@ -113,13 +113,20 @@ def bench(
         known = [*variables_of(model), *touched]
         touched += _touched(model, loop, known, function)
         with restored(model, touched):
-            first = clock.now()
-            try:
-                loop.call(loop.live.iterator if loop.live else None)
-            except (StopIteration, tf.errors.OutOfRangeError) as error:
-                raise ended(error) from None
-            loop.first_step_seconds = clock.now() - first
+            begin_to_train(loop)
             yield loop
+
+
+def begin_to_train(loop: CallLoop) -> None:
+    """The first batch, the first step, and how long each takes."""
+    assert loop.live is not None
+    try:
+        loop.live.begin()
+        first = loop.clock.now()
+        loop.live_step()
+    except (InputFailed, LoopEnded, StopIteration, tf.errors.OutOfRangeError) as error:
+        raise ended(error) from None
+    loop.first_step_seconds = loop.clock.now() - first
 
 
 def _touched(

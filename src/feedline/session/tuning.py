@@ -126,6 +126,8 @@ def examine_and_cure(
         facts(loop)
         training_s, step_s = training_seconds(loop)
         seconds = budget.for_training(training_s, step_s)
+        if loop.live is not None:
+            loop.live.within(seconds)
         budgeted(seconds)
         experiment = examine_and_search(
             loop,
@@ -150,6 +152,7 @@ def examine_and_cure(
 _COUNTING_S = 1.0
 _WORTH_A_LOOK_MS = 2000.0
 _LOOKING_S = 0.25
+_SLOW_START_S = 0.5
 
 
 def training_seconds(loop: CallLoop) -> tuple[float | None, float]:
@@ -166,7 +169,11 @@ def training_seconds(loop: CallLoop) -> tuple[float | None, float]:
         most = max(3, round(1e3 * _LOOKING_S / max(timed.ms, 1e-3)))
         timed = loop.execute(Run("live", min(steps, most), seconds=_LOOKING_S))
     # A shuffle that holds all the data does an epoch's work before its first step.
-    start = loop.execute(Run("epoch")).seconds if loop.restarts else 0.0
+    start = 0.0
+    if loop.restarts:
+        start = loop.live.start_s if loop.live is not None else 0.0
+        if start < _SLOW_START_S:  # the first one of all takes longer
+            start = loop.execute(Run("epoch")).seconds
     return loop.epochs * (steps * timed.ms / 1e3 + start), timed.ms / 1e3
 
 

@@ -229,3 +229,18 @@ def test_draws_below_a_shuffle_do_not_run_ahead():
     behind = noisy(tf.data.Dataset.range(40)).shuffle(4, seed=1)
     with pytest.raises(CannotFix, match="see that they run ahead"):
         stand_ins.tuned(behind, (Edit("parallel-map", 1, {"split": True}),))
+
+
+def test_what_was_made_of_a_tuned_dataset_goes_on_by_itself():
+    """No state has moved: its own shuffle is not made again."""
+
+    def both():
+        whole = tf.data.Dataset.range(30)
+        return whole, whole.shuffle(30, seed=5)
+
+    whole, shuffled = both()
+    plain = [plainly(shuffled), plainly(whole), plainly(shuffled)]
+    whole, shuffled = both()
+    first = plainly(shuffled)
+    stand_ins.tuned(whole, (Edit("prefetch", None, {}),))
+    assert [first, instead(whole), instead(shuffled)] == plain

@@ -217,6 +217,8 @@ class Loop:
             dataset = self.strategy.experimental_distribute_dataset(source)
         live = Live(dataset, None, self.clock)
         live.element_spec = source.element_spec if dataset is source else None
+        if self.live is not None:
+            live.long_start_s = self.live.long_start_s
         return Variant(
             source,
             dataset,

@@ -17,7 +17,8 @@ from feedline.job.loops.theirs import Theirs, rest, weakly
 from feedline.job.private import tensorflow as tf_private
 
 _RING_BYTES = 512 * 2**20
-_DEAR_START_S = 2.0
+_LONG_START_S = 2.0
+_SHORT_START = 0.2  # of a measuring budget
 
 
 class Live:
@@ -35,6 +36,7 @@ class Live:
         self.renewals = math.inf if dataset is not None else 0
         self.starts: list[float] = []
         self.start_guess = 0.0
+        self.long_start_s = _LONG_START_S
         # How batches are read once an epoch is under way, and how many steps were
         # made in reading them.
         self.read: Callable[[Any], Any] = next
@@ -89,6 +91,23 @@ class Live:
         self.starts.append(self._clock.now() - begin)
         return first
 
+    def begin(self) -> None:
+        """Take the first batch, to see how long an epoch takes to start."""
+        begin = self._clock.now()
+        self._next(next)
+        self.starts.append(self._clock.now() - begin)
+
+    @property
+    def start_s(self) -> float:
+        """How long an epoch takes to start, at least: the first one of all takes
+        longer."""
+        return min(self.starts, default=self.start_guess)
+
+    def within(self, seconds: float) -> None:
+        """It is measured for so long: then a start that takes a good part of that is
+        not made again and again."""
+        self.long_start_s = min(_LONG_START_S, _SHORT_START * seconds)
+
     def release(self) -> bool:
         """Let go of the iterator while nobody reads from it.
 
@@ -99,7 +118,7 @@ class Live:
         Not where starting again takes long, or may not be done.
         """
         start = max([self.start_guess, *self.starts[-3:]])
-        if math.isinf(self.renewals) and start < _DEAR_START_S:
+        if math.isinf(self.renewals) and start < self.long_start_s:
             self.iterator = None
             return True
         return False

@@ -32,25 +32,30 @@ def instead_of(dataset: Any) -> Any | None:
     """What is read in its place, if anything is."""
     known = dataset.__dict__.get(_MARK)
     if known is None or known.looked < _Instead.made:
-        known = known if known and known.dataset is not None else None
-        put(dataset, known.dataset if known else _derived(dataset))
+        if known is not None and known.dataset is not None:
+            put(dataset, known.dataset, moved=known.moved)
+        else:
+            put(dataset, _derived(dataset))
     return getattr(dataset, _MARK).dataset
 
 
 class _Instead:
-    """`looked`: how many stand-ins there were when nothing was found."""
+    """`looked`: how many stand-ins there were when nothing was found. `moved`: a state
+    has moved into it, so that what is made of the dataset must read it too. Where none
+    has, that reads the dataset: it may have a state of its own by now."""
 
     made = 0
 
-    def __init__(self, dataset: Any | None) -> None:
+    def __init__(self, dataset: Any | None, *, moved: bool = True) -> None:
         self.dataset = dataset
+        self.moved = moved
         self.looked = _Instead.made
 
 
-def put(dataset: Any, instead: Any | None) -> None:
+def put(dataset: Any, instead: Any | None, *, moved: bool = True) -> None:
     if instead is not None:
         _Instead.made += 1
-    setattr(dataset, _MARK, _Instead(instead))
+    setattr(dataset, _MARK, _Instead(instead, moved=moved))
 
 
 def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
@@ -79,13 +84,12 @@ def tuned(dataset: Any, edits: tuple[Edit, ...]) -> Any:
         for stage in before.stages():
             if stage.number in made and _reads_any(stage, moved):
                 put(stage.handle.dataset, made[stage.number])
-        put(dataset, known)
+        put(dataset, known, moved=bool(moved))
     return known
 
 
 def _reads_any(stage: Stage, numbers: set[int]) -> bool:
-    """Is it one of these stages, or does it read one? Any other is read as it is: a
-    dataset that was made of it before may have a state of its own above it."""
+    """Is it one of these stages, or does it read one?"""
     return any(each.number in numbers for each in Pipeline(stage).stages())
 
 
@@ -153,7 +157,7 @@ def _outermost(
     stage: Stage, above: tuple[Stage, ...] = ()
 ) -> Iterator[tuple[Stage, Any]]:
     known = stage.handle.dataset.__dict__.get(_MARK)
-    if known is not None and known.dataset is not None:
+    if known is not None and known.dataset is not None and known.moved:
         seen = _goes_on_early(above) and _draws_under_a_seed(read(known.dataset))
         if not seen or owners.keeps_state(stage):
             yield stage, known.dataset

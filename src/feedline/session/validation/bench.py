@@ -32,6 +32,7 @@ from feedline.job.tfdata.pipeline import Pipeline, Where
 from feedline.job.tfdata.read import read
 from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.clock import SystemClock
+from feedline.session.inprocess import begin_to_train
 
 
 def why_not(model: Any, pipeline: Pipeline, strategy: Any) -> str:
@@ -70,9 +71,7 @@ def validation_bench(
         known = [*variables_of(model), *variables_in(pipeline)]
         touched = _touched(model.test_function, loop.live.iterator, known)
         with restored(model, [*variables_in(pipeline), *touched]):
-            begin = clock.now()
-            loop.call(loop.live.iterator)
-            loop.first_step_seconds = clock.now() - begin
+            begin_to_train(loop)
             yield loop
 
 

@@ -71,6 +71,8 @@ def examine_and_cure(
             bench.steps_per_epoch = bench.steps_per_epoch or counted(bench)
             all_s, _ = training_seconds(bench)
             seconds = budget.for_training(all_s)
+            if bench.live is not None:
+                bench.live.within(seconds)
             budgeted(seconds)
             job, measured, cured = drive(
                 examine_and_search(
