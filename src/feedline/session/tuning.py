@@ -161,27 +161,27 @@ def training_seconds(loop: CallLoop) -> tuple[float | None, float]:
     if loop.model is None or loop.epochs is None:
         return None, 0.0
     steps = loop.steps_per_epoch or counted(loop)
-    if steps is None:
+    slow = loop.live.start_s if loop.live is not None and loop.restarts else 0.0
+    if steps is None and slow < _SLOW_START_S:
         return None, 0.0
     timed = loop.execute(Run("live", 3))
+    if steps is None:
+        return loop.epochs * slow, timed.ms / 1e3  # it takes that long at least
     if loop.epochs * steps * timed.ms > _WORTH_A_LOOK_MS:
         # The first batches were made while the step was traced.
         most = max(3, round(1e3 * _LOOKING_S / max(timed.ms, 1e-3)))
         timed = loop.execute(Run("live", min(steps, most), seconds=_LOOKING_S))
     # A shuffle that holds all the data does an epoch's work before its first step.
-    start = 0.0
-    if loop.restarts:
-        start = loop.live.start_s if loop.live is not None else 0.0
-        if start < _SLOW_START_S:  # the first one of all takes longer
-            start = loop.execute(Run("epoch")).seconds
-    return loop.epochs * (steps * timed.ms / 1e3 + start), timed.ms / 1e3
+    if slow < _SLOW_START_S:  # the first one of all takes longer
+        slow = loop.execute(Run("epoch")).seconds if loop.restarts else 0.0
+    return loop.epochs * (steps * timed.ms / 1e3 + slow), timed.ms / 1e3
 
 
 def counted(loop: CallLoop) -> int | None:
     """The batches of an epoch whose number TensorFlow does not know, where they can be
     read in a moment."""
     live, steps = loop.live, 0
-    if live is None or not loop.restarts:
+    if live is None or not loop.restarts or live.start_s >= _SLOW_START_S:
         return None
     loop.execute(Run("epoch"))
     before, until = len(live.starts), loop.clock.now() + _COUNTING_S
