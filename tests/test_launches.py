@@ -10,8 +10,8 @@ import tensorflow as tf
 import feedline
 from feedline.fixes.fix import CannotFix, Edit
 from feedline.fixes.target import Target
-from feedline.session.cure import install
 from feedline.session.each_fit import in_each_fit
+from feedline.session.step_edits import install
 from tests.plans import TELL
 from tests.scripts import LIGHT, MODEL, planned, run
 

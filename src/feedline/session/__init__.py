@@ -27,5 +27,6 @@ tuning.py       `feedline.tune`, and how a fit is measured and cured on a copy
 each_fit.py     several steps in one launch in every fit after `feedline.tune`
 experiment.py   measures a loop, then looks for fixes: for tune, run and rehearsals
 cure.py         finds the fixes that help: propose, compare, measure, keep or undo
+step_edits.py   the edits of a step in a live model, and out of it again
 worth.py        is measuring worth its time?
 """

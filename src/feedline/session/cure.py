@@ -9,8 +9,7 @@ Nothing is applied to the job here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +32,7 @@ from feedline.job.tfdata.rebuild import rebuild
 from feedline.measure.measurement import Measurement
 from feedline.prove import faster, same, weights
 from feedline.prove.proof import Cured, Faster, Same
+from feedline.session.step_edits import installed, step_edits
 from feedline.session.worth import worth_trying
 
 log = logging.getLogger(__name__)
@@ -375,54 +375,9 @@ class Cure:
         return self._steps[edits]
 
 
-@contextmanager
-def installed(target: Target, edits: tuple[Edit, ...]) -> Iterator[None]:
-    """Inside, the model has these edits of the step and a train function that
-    goes with them; after it, its own again."""
-    undo = install(target, edits)
-    try:
-        yield
-    finally:
-        undo()
-
-
-def install(target: Target, edits: tuple[Edit, ...]) -> Callable[[], None]:
-    """Put the edits of the step into the model; how to take them out comes back."""
-    model = target.model
-    before = model.train_function
-    undo: list[Callable[[], None]] = []
-    try:
-        for edit in edits:
-            fix = fixes.all()[edit.fix]
-            if fix.install is not None:
-                undo.append(fix.install(target, edit))
-        made = model.train_function = target.train_function()
-    except BaseException:
-        _take_out(undo)
-        model.train_function = before
-        raise
-
-    def remove() -> None:
-        _take_out(undo)
-        if model.train_function is made:  # else the script has put its own there
-            model.train_function = before
-
-    return remove
-
-
-def _take_out(undo: list[Callable[[], None]]) -> None:
-    while undo:
-        undo.pop()()
-
-
 def _pipeline_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     known = fixes.all()
     return tuple(edit for edit in edits if known[edit.fix].apply is not None)
-
-
-def step_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    known = fixes.all()
-    return tuple(edit for edit in edits if known[edit.fix].install is not None)
 
 
 def _moves_work(edits: tuple[Edit, ...]) -> bool:

@@ -37,10 +37,10 @@ from feedline.measure.clock import SystemClock
 from feedline.measure.machine import memory
 from feedline.measure.measurement import Measurement, RunTimes
 from feedline.prove.proof import Cured
-from feedline.session.cure import install, step_edits
 from feedline.session.each_fit import in_each_fit
 from feedline.session.experiment import examine_and_search
 from feedline.session.inprocess import bench, check, ended, watched
+from feedline.session.step_edits import install, step_edits
 from feedline.session.worth import Budget
 
 log = logging.getLogger(__name__)

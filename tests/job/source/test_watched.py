@@ -11,7 +11,7 @@ from feedline.fixes.fix import Edit
 from feedline.fixes.target import Target
 from feedline.job.source import watched
 from feedline.job.source.graph_safe import dependencies_of, dependencies_of_model
-from feedline.session.cure import install
+from feedline.session.step_edits import install
 
 pytestmark = [
     pytest.mark.tensorflow,

@@ -75,7 +75,7 @@ class Applied:
         from feedline import fixes
         from feedline.fixes.target import Target
         from feedline.job.tfdata.read import read
-        from feedline.session.cure import install, step_edits
+        from feedline.session.step_edits import install, step_edits
 
         if not edits:
             return
