@@ -21,6 +21,11 @@ def spectrum(wave, label):
     return tf.reduce_mean(tf.math.log(power + 1e-3), axis=0), label
 
 
+def tell():
+    tf.print("500 steps more", output_stream=sys.stderr)
+    return 0
+
+
 class Printing(keras.Model):
     def __init__(self):
         super().__init__()
@@ -32,8 +37,7 @@ class Printing(keras.Model):
 
     def train_step(self, data):
         self.steps.assign_add(1)
-        if self.steps % 500 == 0:
-            tf.print("500 steps more", output_stream=sys.stderr)
+        tf.cond(self.steps % 500 == 0, tell, lambda: 0)
         return super().train_step(data)
 
 

@@ -44,11 +44,14 @@ class OpenShapes:
     repeats: bool = True
 
 
-def trace(relaxed: Relaxed, function: Any, call: Call) -> list[Any]:
+def trace(
+    relaxed: Relaxed, function: Any, call: Call, *, beside: bool = False
+) -> list[Any]:
     """Trace it; the variables that it and the script's own traces touch. Raises
-    `CannotRun` where a step might leave more behind than these."""
-    with same_draws():
-        before = random_states()
+    `CannotRun` where a step might leave more behind than these. `beside` as in
+    `same_draws`."""
+    with same_draws(beside=beside):
+        before = random_states(beside=beside)
         try:
             graph = relaxed.trace(call)
         except (CannotRun, CannotPutBack):
@@ -56,7 +59,7 @@ def trace(relaxed: Relaxed, function: Any, call: Call) -> list[Any]:
         except Exception as error:
             said = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise CannotRun(f"it cannot be traced with open lengths: {said}") from error
-        if random_states() != before:
+        if random_states(beside=beside) != before:
             raise CannotRun("tracing it draws random numbers")
     graphs = [each.graph for each in tf_private.list_all_concrete_functions(function)()]
     found: dict[int, Any] = {}
@@ -83,8 +86,11 @@ class Comparison:
         variables: list[Any],
         calls: Sequence[Call],
         now: Callable[[], float],
+        *,
+        beside: bool = False,
     ) -> None:
         self.own, self.relaxed, self.now = own, relaxed, now
+        self.beside = beside
         self.variables, self.calls = variables, calls
 
     def made(self, seconds: float) -> OpenShapes:
@@ -92,7 +98,7 @@ class Comparison:
         raises."""
         real = values_of(self.variables)
         try:
-            with same_draws():
+            with same_draws(beside=self.beside):
                 return self._compare(real, seconds)
         finally:
             put(self.variables, real)

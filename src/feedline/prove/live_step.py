@@ -38,16 +38,20 @@ class Twice:
 
 
 class LiveStep:
-    """Compares single calls of `step` while the script trains with it."""
+    """Compares single calls of `step` while the script trains with it; `beside` as in
+    `same_draws`."""
 
-    def __init__(self, step: OwnStep, now: Callable[[], float]) -> None:
+    def __init__(
+        self, step: OwnStep, now: Callable[[], float], *, beside: bool = False
+    ) -> None:
         self.step = step
         self.now = now
+        self.beside = beside
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The graph for such a call, and the variables that it touches. Raises
         `CannotRun` where it is not known to do the same."""
-        with same_draws():
+        with same_draws(beside=self.beside):
             self.step.require(args, kwargs)
         found: dict[int, Any] = {}
         for graph in self.step.graphs():
@@ -78,7 +82,7 @@ class Both:
         self.live, self.variables = live, variables
         self.args, self.kwargs = args, kwargs
         self._before = _values(variables)
-        self._chance = random_states()
+        self._chance = random_states(beside=live.beside)
         sync()
 
     def eager(self) -> Any:
@@ -90,7 +94,7 @@ class Both:
 
     def compared(self) -> Twice:
         """Raises `CannotRun` where the two cannot be compared at all."""
-        if random_states() != self._chance:
+        if random_states(beside=self.live.beside) != self._chance:
             raise CannotRun("it draws random numbers in Python")
         after = _values(self.variables)
         one = [*after, *_leaves(self._returned)]
@@ -109,7 +113,7 @@ class Both:
     def _trained(self, run: Callable[..., Any]) -> tuple[list[Array], Any, float]:
         """All that it leaves, from the same start."""
         _assign(self.variables, self._before)
-        with same_draws():
+        with same_draws(beside=self.live.beside):
             begin = self.live.now()
             returned = run(*self.args, **self.kwargs)
             sync()

@@ -445,5 +445,6 @@ SAMPLES = {
         "distributed_dataset": _epochs,
         "eval_epoch_iterator": _validated,
         "steps_seen": _epochs,
+        "python_random": _module(keras_private.SEEDS),
     },
 }

@@ -7,10 +7,12 @@ import copy
 import math
 import random
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
+from feedline.errors import CannotPutBack
 from feedline.job.private import keras
 from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Pipeline
@@ -65,23 +67,41 @@ def restored(model: Any, also: Sequence[Any] = ()) -> Iterator[None]:
             variable.assign(value)
 
 
-def random_states() -> tuple[Any, ...]:
-    """From what Python, NumPy and TensorFlow draw next."""
+def random_states(*, beside: bool = False) -> tuple[Any, ...]:
+    """From what Python, NumPy and TensorFlow draw next; `beside` as in `same_draws`."""
     import numpy as np
 
     from feedline.job.private.tensorflow import context
 
     seeds = tf_private.rng.get(context.context())
+    drawn = seeds.getstate() if seeds is not None else None
+    if beside:
+        return (drawn,)
     numpy: Any = np.random.get_state(legacy=True)
     numpy = (numpy[0], numpy[1].tobytes(), *numpy[2:])
-    return random.getstate(), numpy, seeds.getstate() if seeds is not None else None
+    return random.getstate(), numpy, drawn
+
+
+def python_beside(dataset: Any) -> bool:
+    """While this is read, does Python of the script run in threads of TensorFlow's?"""
+    from feedline.job.tfdata.read import read
+
+    try:
+        return any(stage.python for stage in read(dataset).stages())
+    except Exception:  # what cannot be understood may be anything
+        return True
 
 
 @contextmanager
-def same_draws() -> Iterator[None]:
+def same_draws(*, beside: bool = False) -> Iterator[None]:
     """Whatever is drawn inside, what is drawn after it is as without it: by
     Python, by NumPy, by TensorFlow's operations that have no seed, and by Keras,
-    which numbers its layers and keeps a generator for the whole process."""
+    which numbers its layers and keeps a generator for the whole process.
+
+    `beside`: Python of the script's runs in another thread meanwhile. What it draws
+    then from Python's and NumPy's generators must not be drawn again, so these are
+    left alone; and where Keras would draw from them inside, `CannotPutBack` is
+    raised."""
     import numpy as np
 
     from feedline.job.private.tensorflow import context, stateful_random_ops
@@ -91,16 +111,43 @@ def same_draws() -> Iterator[None]:
     python, numpy = random.getstate(), np.random.get_state()
     drawn = seeds.getstate() if seeds is not None else None
     state = generator.state.numpy() if generator is not None else None
-    with _keras_globals():
+    with _keras_globals(), _without_draws() if beside else nullcontext():
         try:
             yield
         finally:
-            random.setstate(python)
-            np.random.set_state(numpy)
+            if not beside:
+                random.setstate(python)
+                np.random.set_state(numpy)
             if seeds is not None and drawn is not None:
                 seeds.setstate(drawn)
             if generator is not None:
                 generator.state.assign(state)
+
+
+class _NoDraws:
+    """In the place of Python's `random` where Keras draws its seeds from it."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        if threading.get_ident() == self._thread:
+            raise CannotPutBack("Keras would draw a seed from Python's random numbers")
+        return getattr(random, name)
+
+
+@contextmanager
+def _without_draws() -> Iterator[None]:
+    module = sys.modules.get(keras.SEEDS)
+    if module is None:
+        yield
+        return
+    before = keras.python_random.get(module)
+    keras.python_random.set(module, _NoDraws())
+    try:
+        yield
+    finally:
+        keras.python_random.set(module, before)
 
 
 @contextmanager

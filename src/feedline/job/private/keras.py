@@ -11,6 +11,9 @@ from feedline.job.private.expected import Expected, load
 GLOBAL_STATE = "keras.src.backend.common.global_state"
 """Looked up in `sys.modules`: it is asked about only where Keras is loaded already."""
 
+SEEDS = "keras.src.random.seed_generator"
+"""So is this one."""
+
 # Modules that are changed as they are loaded (`script/hooks.py` says how).
 TRAINER = "keras.src.backend.tensorflow.trainer"
 OPTIMIZER = "keras.src.optimizers.base_optimizer"
@@ -19,13 +22,14 @@ LAYER = "keras.src.layers.layer"
 
 TABLE: dict[str, Expected] = {
     "TFEpochIterator": Expected(TRAINER, only="TFEpochIterator"),
-    "seed_generator": Expected(
-        "keras.src.random.seed_generator", ("global_seed_generator",)
-    ),
+    "seed_generator": Expected(SEEDS, ("global_seed_generator", "python_random")),
     "global_state": Expected(GLOBAL_STATE, ("GLOBAL_STATE_TRACKER",)),
 }
 
 _attribute = partial(Attribute, "keras")
+
+python_random = _attribute("python_random")
+"""Python's `random`, in the module that makes seeds."""
 
 # Layers and models.
 flatten_layers = _attribute("_flatten_layers")

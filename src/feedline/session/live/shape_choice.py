@@ -32,6 +32,7 @@ from feedline.fixes.means.own_step.relaxed import (
     without_ones,
 )
 from feedline.job.loops.loop import CannotRun
+from feedline.job.loops.snapshot import python_beside
 from feedline.job.loops.unfed import UnfedLoop
 from feedline.job.script.watch import Watch
 from feedline.job.source.dependencies import Dependency
@@ -295,12 +296,16 @@ class ShapeChoice:
         calls = [self._examples[each] for each in kinds if each in self._examples]
         example = calls[-1] if unknown is None else unknown[1]
         begin = self.now()
-        variables = trace(relaxed, function, example)
+        source = self.loop.source
+        beside = source is not None and python_beside(source)
+        variables = trace(relaxed, function, example, beside=beside)
         self._open_traces.append(self.now() - begin)
         self._check_lengths(relaxed.trace(example))
         check_variables(self.loop, variables)
         alike = calls[-_SHAPES:]
-        comparison = Comparison(self.own, relaxed, variables, alike, self.now)
+        comparison = Comparison(
+            self.own, relaxed, variables, alike, self.now, beside=beside
+        )
         found = compared(comparison, self.trace_s)
         self.found = found
         self.account.own_s, self.account.open_s = found.own_s, found.relaxed_s

@@ -27,7 +27,7 @@ from feedline.fixes.means.own_step.graph_step import OwnStep, kind_of
 from feedline.job.loops.feeds import batch_size
 from feedline.job.loops.loop import CannotRun
 from feedline.job.loops.python import PythonLoop
-from feedline.job.loops.snapshot import nbytes
+from feedline.job.loops.snapshot import nbytes, python_beside
 from feedline.job.script.watch import Watch
 from feedline.job.source.frames import caught
 from feedline.measure.experiment import estimate
@@ -73,7 +73,8 @@ class StepTrial:
         self._last: tuple[Args, Given] = ((), {})
         self.cost_s = self.trace_s = 0.0
         self.steps, self.seconds = 0, 0.0
-        self._live = LiveStep(self.step, self.now)
+        beside = python_beside(loop.source)
+        self._live = LiveStep(self.step, self.now, beside=beside)
         self._variables: list[Any] = []
         self._calls = 0
         self._kinds: dict[Any, bool] = {}  # may calls of this kind be a graph?

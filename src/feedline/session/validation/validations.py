@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from feedline import fixes
 from feedline.errors import FeedlineError
 from feedline.fixes.fix import CannotFix, Edit
+from feedline.job.loops.snapshot import python_beside
 from feedline.job.private import keras as keras_private
 from feedline.job.private import tensorflow as tf_private
 from feedline.job.tfdata.pipeline import Pipeline
@@ -142,7 +143,9 @@ class Validations:
         if edits is None:
             from feedline.session.validation.bench import why_not
 
-            fit.why_not = why_not(loop.model, pipeline, loop.strategy)
+            fit.why_not = _read_beside(loop) or why_not(
+                loop.model, pipeline, loop.strategy
+            )
             if fit.why_not:
                 self._at_once(loop, iterator, fit, pipeline)
                 return
@@ -211,3 +214,11 @@ class Validations:
             f"the {where_of(loop)} takes {took:.3g} s with the fixes, more than "
             "without: they are removed"
         )
+
+
+def _read_beside(loop: Any) -> str:
+    """Why nothing may be tried while the training's own data is open; else empty: what
+    its Python draws in that time could not be told from what is put back."""
+    if loop.restarts or not python_beside(loop.source):
+        return ""
+    return "the Python in the training's data runs on meanwhile, and may draw"
