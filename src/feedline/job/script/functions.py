@@ -236,6 +236,8 @@ class Functions:
         if dataset is None:
             return
         loop.reads(dataset, iter(()))
+        if not loop.rereadable():  # another one than in the call before
+            return
         loop.step_function = function
         if place is None:
             loop.call = self._with_other(function, dataset, args, kw)
