@@ -15,6 +15,7 @@ from typing import Any
 from feedline.errors import CannotPutBack
 from feedline.job.private import keras
 from feedline.job.private import tensorflow as tf_private
+from feedline.job.source.threads import users_beside
 from feedline.job.tfdata.pipeline import Pipeline
 
 
@@ -98,14 +99,18 @@ def same_draws(*, beside: bool = False) -> Iterator[None]:
     Python, by NumPy, by TensorFlow's operations that have no seed, and by Keras,
     which numbers its layers and keeps a generator for the whole process.
 
-    `beside`: Python of the script's runs in another thread meanwhile. What it draws
-    then from Python's and NumPy's generators must not be drawn again, so these are
-    left alone; and where Keras would draw from them inside, `CannotPutBack` is
-    raised."""
+    `beside`: a dataset's Python runs in another thread meanwhile. What it draws then
+    from Python's and NumPy's generators must not be drawn again, so these are left
+    alone; and where Keras would draw from them inside, `CannotPutBack` is raised. So
+    it is where another thread of the script's runs: what that draws nobody knows."""
     import numpy as np
 
     from feedline.job.private.tensorflow import context, stateful_random_ops
 
+    if name := users_beside():
+        raise CannotPutBack(
+            f"the script runs in another thread too ({name}), and may draw there"
+        )
     seeds = tf_private.rng.get(context.context())
     generator = stateful_random_ops.global_generator
     python, numpy = random.getstate(), np.random.get_state()
