@@ -26,7 +26,7 @@ ENVIRONMENT = {
 PROGRESS = re.compile(r"^\s*(\d+)/(\d+|Unknown)\b")
 TIMES = re.compile(r"\b\d+(:\d+)*(\.\d+)?(s|ms|us|µs)(/step|/epoch)?(?![\w])")
 CLOCK = re.compile(r"\b\d+:\d\d(:\d\d)?\b")
-COLOUR = re.compile("\x1b\\[[0-9;]*m")
+COLOUR = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 BAR = re.compile(r"[━╸╺=>.\[\]-]*[━]+|\[[=>.]*\]")
 
 
@@ -101,7 +101,8 @@ def _wait(command, folder, environment, out, err) -> int | None:
 
 
 def digest_of(said: str) -> str:
-    found = re.findall(r"^digest ([0-9a-f]{64})$", said, re.MULTILINE)
+    plain = COLOUR.sub("", said)
+    found = re.findall(r"^digest ([0-9a-f]{64})$", plain, re.MULTILINE)
     return found[-1] if found else ""
 
 
